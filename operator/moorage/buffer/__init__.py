@@ -1,0 +1,1 @@
+"""How much warm capacity is wanted: pure rules over plain values."""

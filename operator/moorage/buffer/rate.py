@@ -1,0 +1,71 @@
+"""Rates and durations as people write them, read exactly."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+_RATE = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)(?:/(?P<per>s|m|h))?")
+_SECONDS_PER = {"s": 1, "m": 60, "h": 3600}
+
+_DURATION_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(h|ms|m|s|us|µs|ns)")
+_DURATION_UNIT = {
+    "h": Fraction(3600),
+    "m": Fraction(60),
+    "s": Fraction(1),
+    "ms": Fraction(1, 10**3),
+    "us": Fraction(1, 10**6),
+    "µs": Fraction(1, 10**6),
+    "ns": Fraction(1, 10**9),
+}
+_LONGEST = 32
+
+
+def parse_rate(value: str | int) -> Fraction:
+    """Parse pods per second from `2`, `"0.5"`, `"120/m"` or `"90/h"`.
+
+    Raises ValueError with a sentence for the reader.
+    """
+    text = str(value)
+    match = _RATE.fullmatch(text) if len(text) <= _LONGEST and not isinstance(value, bool) else None
+    if match is None:
+        raise ValueError(f'{value!r} is not a rate; write pods per second such as 2 or "0.5", or "120/m", "90/h"')
+    return Fraction(match["number"]) / _SECONDS_PER[match["per"] or "s"]
+
+
+def parse_duration(text: str) -> Fraction:
+    """Parse seconds from a Go duration such as `30s`, `1m30s` or `500ms`; `0` needs no unit.
+
+    Raises ValueError with a sentence for the reader.
+    """
+    if not isinstance(text, str) or len(text) > _LONGEST:
+        raise ValueError(f"{text!r} is not a duration; write one such as 30s, 1m30s or 500ms")
+    if text == "0":
+        return Fraction(0)
+    total, end = Fraction(0), 0
+    for match in _DURATION_PART.finditer(text):
+        if match.start() != end:
+            break
+        total, end = total + Fraction(match[1]) * _DURATION_UNIT[match[2]], match.end()
+    if end != len(text) or not text:
+        raise ValueError(f"{text!r} is not a duration; write one such as 30s, 1m30s or 500ms, without a sign")
+    return total
+
+
+def rate_text(rate: Fraction) -> str:
+    """Spell a rate in pods per second: `2`, `0.5`, or the nearest six digits of what has no short decimal."""
+    return _decimal(rate)
+
+
+def duration_text(seconds: Fraction) -> str:
+    """Spell a duration as Go does: `30s`, `1m30s`, `500ms`."""
+    if seconds < 1:
+        return "0s" if seconds == 0 else f"{_decimal(seconds * 1000)}ms"
+    hours, rest = divmod(seconds, 3600)
+    minutes, rest = divmod(rest, 60)
+    parts = [f"{hours}h" if hours else "", f"{minutes}m" if minutes else "", f"{_decimal(rest)}s" if rest else ""]
+    return "".join(parts)
+
+
+def _decimal(value: Fraction) -> str:
+    return f"{float(value):.6f}".rstrip("0").rstrip(".")

@@ -1,0 +1,205 @@
+"""How many units a buffer holds, and in which tier.
+
+With a scale-up rate and two latencies: the total covers the pods that arrive while a node starts cold, and the active
+part covers those that arrive while a standby node resumes (the published rule of GKE capacity buffers: active = rate x
+resume, standby = rate x cold - active). `replicas`, `percentage` and `limits` combine as in the upstream CapacityBuffer
+controllers: the larger of the first two, capped by the last. All arithmetic is exact; the total is rounded up once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from fractions import Fraction
+from math import ceil
+
+from moorage.buffer.rate import duration_text, rate_text
+from moorage.quantity import NANO
+
+MAX_REPLICAS = 2**31 - 1
+"""The largest replica count that Kubernetes stores (int32)."""
+
+_MILLI = NANO // 1000
+
+
+class Strategy(StrEnum):
+    """Upstream's names for the kind of capacity."""
+
+    ACTIVE = "buffer.x-k8s.io/active-capacity"
+    STANDBY = "buffer.gke.io/standby-capacity"
+
+
+class SizingError(ValueError):
+    """No size follows from what is given; `reason` is a condition's reason, the text a sentence for its reader."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleUp:
+    """How fast pods come and how long capacity takes: pods per second and seconds, exact."""
+
+    rate: Fraction
+    resume: Fraction
+    cold: Fraction
+
+    @property
+    def standby_helps(self) -> bool:
+        """Whether resuming a node is quicker than starting one."""
+        return self.resume < self.cold
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Upstream's sizes; None means not given.
+
+    `limits` caps the sum of the units' requests and `unit` is what one unit requests, both in nano-units by resource.
+    `workload_replicas` is the size of the workload that `percentage` refers to; without a workload it is None and
+    `percentage` is ignored, as upstream does.
+    """
+
+    replicas: int | None = None
+    percentage: int | None = None
+    workload_replicas: int | None = None
+    limits: Mapping[str, int] | None = None
+    unit: Mapping[str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """The units a buffer holds and how that came about."""
+
+    replicas: int
+    active: int
+    standby: int
+    bound_by: str
+    """What decided the total: `rate`, `replicas`, `percentage`, `limits` or `int32`."""
+    floor: int | None
+    cap: int | None
+    explanation: str
+
+
+def size(scale_up: ScaleUp | None, bounds: Bounds, strategy: Strategy | None = None) -> Size:
+    """Return the size of a buffer.
+
+    A strategy puts all units into its tier; without one, `scale_up` splits them and a buffer without it is all active.
+    Raises SizingError when nothing gives a size, or when limits name nothing that a unit requests.
+    """
+    floor, floor_by, floor_text = _floor(bounds)
+    cap = _cap(bounds)
+    if scale_up is None and floor is None and cap is None:
+        raise SizingError(
+            "NoSize",
+            "no size is given: set spec.sizing, spec.replicas, spec.percentage (with spec.scalableRef) or spec.limits",
+        )
+    wanted, bound_by = _wanted(scale_up, strategy), "rate"
+    if wanted is None:
+        wanted, bound_by = (floor, floor_by) if floor is not None else (MAX_REPLICAS, "limits")
+    elif floor is not None and floor > wanted:
+        wanted, bound_by = floor, floor_by
+    total = wanted
+    if (cap is not None and cap < total) or bound_by == "limits":
+        total, bound_by = cap if cap is not None else total, "limits"
+    if total > MAX_REPLICAS:
+        total, bound_by = MAX_REPLICAS, "int32"
+    active, standby = _split(total, scale_up, strategy)
+    result = Size(total, active, standby, bound_by, floor, cap, explanation="")
+    notes = _notes(result, wanted, floor_text)
+    return replace(result, explanation="; ".join([*_explain(result, scale_up, strategy), *notes]))
+
+
+def _wanted(scale_up: ScaleUp | None, strategy: Strategy | None) -> int | None:
+    """Units that the scale-up rate asks for: pods arriving during a cold start, or beyond an accepted resume."""
+    if scale_up is None:
+        return None
+    if strategy is Strategy.STANDBY:
+        return max(ceil(scale_up.rate * (scale_up.cold - scale_up.resume)), 0)
+    return ceil(scale_up.rate * scale_up.cold)
+
+
+def _split(total: int, scale_up: ScaleUp | None, strategy: Strategy | None) -> tuple[int, int]:
+    if strategy is Strategy.STANDBY:
+        return 0, total
+    if strategy is Strategy.ACTIVE or scale_up is None or not scale_up.standby_helps:
+        return total, 0
+    active = min(ceil(scale_up.rate * scale_up.resume), total)
+    return active, total - active
+
+
+def _floor(bounds: Bounds) -> tuple[int | None, str, str]:
+    """Return the larger of `replicas` and the percentage of the workload, which of them it is, and how to say it."""
+    share = None
+    if bounds.percentage is not None and bounds.workload_replicas is not None:
+        share = -(-bounds.percentage * bounds.workload_replicas // 100)
+    if share is not None and (bounds.replicas is None or share > bounds.replicas):
+        return share, "percentage", f" ({bounds.percentage}% of {bounds.workload_replicas} replicas)"
+    return bounds.replicas, "replicas", ""
+
+
+def _cap(bounds: Bounds) -> int | None:
+    """Return how many units fit into `limits`: the smallest quotient over the resources that a unit requests.
+
+    Requests are rounded up to whole milli-units, as both upstream controllers do.
+    """
+    if bounds.limits is None:
+        return None
+    if bounds.unit is None:
+        raise SizingError("ShapeUnknown", "spec.limits needs the requests of one unit, and these are not known")
+    quotients = [
+        max(limit, 0) // (-(-bounds.unit[name] // _MILLI) * _MILLI)
+        for name, limit in bounds.limits.items()
+        if bounds.unit.get(name, 0) > 0
+    ]
+    if not quotients:
+        requested = ", ".join(sorted(name for name, amount in bounds.unit.items() if amount > 0)) or "nothing"
+        raise SizingError(
+            "LimitsMatchNothing",
+            f"spec.limits names {', '.join(sorted(bounds.limits)) or 'nothing'}, but a unit requests {requested}; "
+            f"name a resource that the pod template requests",
+        )
+    return min(quotients)
+
+
+def _notes(result: Size, wanted: int, floor_text: str) -> list[str]:
+    """Say of each bound whether it decided."""
+    notes = []
+    total, floor, cap = result.replicas, result.floor, result.cap
+    if floor is not None:
+        state = "decides" if wanted == floor == total else "is cut by the cap" if floor > total else "is exceeded"
+        notes.append(f"floor {floor}{floor_text} {state}")
+    if cap is not None:
+        notes.append(f"cap {cap} {'decides' if total == cap and wanted >= cap else 'is not reached'}")
+    return notes
+
+
+def _explain(result: Size, scale_up: ScaleUp | None, strategy: Strategy | None) -> list[str]:
+    """Say how each tier's units came about."""
+    total, active, standby = result.replicas, result.active, result.standby
+    if scale_up is None:
+        return [f"{'standby' if strategy is Strategy.STANDBY else 'active'} {total} from {_SOURCE[result.bound_by]}"]
+    rate = f"{rate_text(scale_up.rate)} pods/s"
+    resume, cold = duration_text(scale_up.resume), duration_text(scale_up.cold)
+    by_rate = result.bound_by == "rate"
+    useless = f"a resume of {resume} is not quicker than a cold start of {cold}, so standby buys nothing"
+    if strategy is Strategy.STANDBY:
+        text = f"standby {standby}" + (f" = {rate} x ({cold} - {resume})" if by_rate else "")
+        return [text] if scale_up.standby_helps else [text, useless]
+    if strategy is Strategy.ACTIVE or not scale_up.standby_helps:
+        text = f"active {active}" + (f" = {rate} x {cold}" if by_rate else "")
+        return [text] if strategy is Strategy.ACTIVE else [text, useless]
+    whole = active == ceil(scale_up.rate * scale_up.resume)
+    return [
+        f"active {active}" + (f" = {rate} x {resume}" if whole else ""),
+        f"standby {standby} = {rate} x {cold} - {active}" if by_rate else f"standby {standby} = {total} - {active}",
+    ]
+
+
+_SOURCE = {
+    "replicas": "spec.replicas",
+    "percentage": "spec.percentage",
+    "limits": "spec.limits",
+    "int32": "the largest count that Kubernetes stores",
+}

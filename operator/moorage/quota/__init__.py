@@ -1,0 +1,1 @@
+"""What a namespace uses and how that compares with its quotas: pure rules over plain values."""

@@ -1,0 +1,219 @@
+"""What a pod uses: its effective requests and limits, resource by resource.
+
+Follows `PodRequests` and `PodLimits` of k8s.io/component-helpers `resource/helpers.go` v0.36 with the options that the
+native quota controller sets: container statuses are folded in during an in-place resize, pod-level status is not.
+All amounts are integers in nano-units (see `quantity`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from moorage.objects import (
+    Container,
+    ContainerStatus,
+    PodSpec,
+    PodStatus,
+    QuantityText,
+    ResourceList,
+    ResourceRequirements,
+)
+from moorage.quantity import NANO, canonical, number_text, parse_nano
+
+Amounts = dict[str, int]
+"""Resource name to amount in nano-units."""
+
+_MILLI = NANO // 1000
+
+
+@dataclass(frozen=True, slots=True)
+class PodResources:
+    """Effective requests and limits of a pod."""
+
+    requests: Mapping[str, int]
+    limits: Mapping[str, int]
+
+
+def pod_resources(spec: PodSpec, status: PodStatus | None = None) -> PodResources:
+    """Return what a pod with this spec (and, while it is resized, this status) counts for.
+
+    Raises QuantityError when an amount does not parse.
+    """
+    statuses = _resized(status)
+    infeasible = bool(statuses) and status is not None and _resize_is_infeasible(status)
+    requests = _aggregate(spec, "requests", statuses, infeasible)
+    limits = _aggregate(spec, "limits", statuses, infeasible)
+    if spec.resources is not None:
+        requests.update(_pod_level(spec.resources.requests))
+        limits.update(_pod_level(spec.resources.limits))
+    for name, amount in amounts(spec.overhead).items():
+        requests[name] = requests.get(name, 0) + amount
+        if limits.get(name):
+            limits[name] += amount
+    return PodResources(requests, limits)
+
+
+def amounts(resources: ResourceList | None) -> Amounts:
+    """Parse a resource list.
+
+    Raises QuantityError.
+    """
+    if not resources:
+        return {}
+    return {name: nano_of(text) for name, text in resources.items()}
+
+
+def nano_of(value: QuantityText) -> int:
+    """Parse a quantity as written in a manifest, to nano-units.
+
+    Raises QuantityError.
+    """
+    return parse_nano(value if isinstance(value, str) else number_text(value))
+
+
+def is_pod_level(name: str) -> bool:
+    """Whether this resource may be given for a pod as a whole."""
+    return name in ("cpu", "memory") or name.startswith("hugepages-")
+
+
+def is_best_effort(spec: PodSpec) -> bool:
+    """Whether the QoS class is BestEffort: nothing asks for more than 0 of cpu or memory.
+
+    With pod-level resources only those are looked at.
+    """
+    if spec.resources is not None:
+        requirements: Iterable[ResourceRequirements | None] = [spec.resources]
+    else:
+        requirements = (each.resources for each in [*(spec.init_containers or ()), *(spec.containers or ())])
+    return not any(
+        resources.get(name) and nano_of(resources[name]) > 0
+        for each in requirements
+        if each is not None
+        for resources in (each.requests or {}, each.limits or {})
+        for name in ("cpu", "memory")
+    )
+
+
+def with_defaults(spec: PodSpec) -> PodSpec:
+    """Return the spec as the API server stores it: limits become missing requests, amounts are whole milli-units.
+
+    Follows `SetDefaults_Pod` and `defaultPodRequests` of pkg/apis/core/v1/defaults.go v1.36. LimitRanges,
+    RuntimeClasses and webhooks are not applied. Raises QuantityError.
+    """
+    filled = msgspec.structs.replace(
+        spec,
+        containers=[_container_with_defaults(each) for each in spec.containers or ()],
+        init_containers=[_container_with_defaults(each) for each in spec.init_containers or ()],
+        overhead=_whole_milli(spec.overhead),
+    )
+    if spec.resources is None or not spec.resources.limits:
+        return filled
+    requests = {name: canonical(amount) for name, amount in _aggregate(filled, "requests", {}, False).items()}
+    limits = _whole_milli(spec.resources.limits) or {}
+    defaults = {name: text for name, text in {**limits, **requests}.items() if is_pod_level(name)}
+    given = _whole_milli(spec.resources.requests) or {}
+    return msgspec.structs.replace(
+        filled, resources=ResourceRequirements(requests={**defaults, **given}, limits=limits)
+    )
+
+
+def _container_with_defaults(container: Container) -> Container:
+    if container.resources is None:
+        return container
+    limits = _whole_milli(container.resources.limits) or {}
+    requests = _whole_milli(container.resources.requests) or {}
+    return msgspec.structs.replace(
+        container, resources=ResourceRequirements(requests={**limits, **requests}, limits=limits)
+    )
+
+
+def _whole_milli(resources: ResourceList | None) -> ResourceList | None:
+    """Round up what is finer than a milli-unit; all else keeps its spelling."""
+    if resources is None:
+        return None
+    return {
+        name: text if nano_of(text) % _MILLI == 0 else canonical(-(-nano_of(text) // _MILLI) * _MILLI)
+        for name, text in resources.items()
+    }
+
+
+def _aggregate(spec: PodSpec, side: str, statuses: Mapping[str, ContainerStatus], infeasible: bool) -> Amounts:
+    """Return the larger, per resource, of the running containers' sum and the peak while the pod starts.
+
+    Init containers run one after another, each beside the sidecars that were started before it.
+    """
+    running: Amounts = {}
+    for container in spec.containers or ():
+        _add(running, _container(container, side, statuses.get(container.name), infeasible))
+    if not spec.init_containers:
+        return running
+    sidecars: Amounts = {}
+    peak: Amounts = {}
+    for container in spec.init_containers:
+        if container.is_sidecar:
+            own = _container(container, side, statuses.get(container.name), infeasible)
+            _add(running, own)
+            _add(sidecars, own)
+            _raise_to(peak, sidecars)
+        else:
+            step = _spec_side(container, side)
+            _add(step, sidecars)
+            _raise_to(peak, step)
+    _raise_to(running, peak)
+    return running
+
+
+def _container(container: Container, side: str, status: ContainerStatus | None, infeasible: bool) -> Mapping[str, int]:
+    """Return one container's amounts; during a resize the largest of what is asked, allocated and in force."""
+    if status is None or status.resources is None:
+        return _spec_side(container, side)
+    result: Amounts = {} if infeasible else _spec_side(container, side)
+    if side == "requests":
+        _raise_to(result, amounts(status.resources.requests))
+        _raise_to(result, amounts(status.allocated_resources))
+    else:
+        _raise_to(result, amounts(status.resources.limits))
+    return result
+
+
+def _spec_side(container: Container, side: str) -> Amounts:
+    if container.resources is None:
+        return {}
+    return amounts(container.resources.requests if side == "requests" else container.resources.limits)
+
+
+def _pod_level(resources: ResourceList | None) -> Amounts:
+    return {name: amount for name, amount in amounts(resources).items() if is_pod_level(name)}
+
+
+def _resized(status: PodStatus | None) -> Mapping[str, ContainerStatus]:
+    """Return, by container name, the statuses that tell what a container was given."""
+    if status is None:
+        return {}
+    return {
+        each.name: each
+        for each in (*(status.container_statuses or ()), *(status.init_container_statuses or ()))
+        if each.resources is not None
+    }
+
+
+def _resize_is_infeasible(status: PodStatus) -> bool:
+    """Whether the first PodResizePending condition says that the node can never grant the resize."""
+    for condition in status.conditions or ():
+        if condition.type == "PodResizePending":
+            return condition.reason == "Infeasible"
+    return False
+
+
+def _add(total: Amounts, more: Mapping[str, int]) -> None:
+    for name, amount in more.items():
+        total[name] = total.get(name, 0) + amount
+
+
+def _raise_to(total: Amounts, floor: Mapping[str, int]) -> None:
+    for name, amount in floor.items():
+        if amount > total.get(name, -1):
+            total[name] = amount
