@@ -58,13 +58,10 @@ def rate_text(rate: Fraction) -> str:
 
 
 def duration_text(seconds: Fraction) -> str:
-    """Spell a duration as Go does: `30s`, `1m30s`, `500ms`."""
-    if seconds < 1:
-        return "0s" if seconds == 0 else f"{_decimal(seconds * 1000)}ms"
-    hours, rest = divmod(seconds, 3600)
-    minutes, rest = divmod(rest, 60)
-    parts = [f"{hours}h" if hours else "", f"{minutes}m" if minutes else "", f"{_decimal(rest)}s" if rest else ""]
-    return "".join(parts)
+    """Spell a duration in seconds, as formulas show it: `30s`, `90s`; `500ms` below a second."""
+    if 0 < seconds < 1:
+        return f"{_decimal(seconds * 1000)}ms"
+    return f"{_decimal(seconds)}s"
 
 
 def _decimal(value: Fraction) -> str:
