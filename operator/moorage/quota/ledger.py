@@ -7,7 +7,7 @@ namespace; a quota that is new or changed is counted once over the pods of its n
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from moorage.quantity import NANO
@@ -64,10 +64,11 @@ class Ledger:
     """The pods of the cluster and what they add up to in each quota."""
 
     def __init__(self) -> None:
-        self._pods: dict[str, dict[str, PodUse]] = {}
+        self._pods: dict[str, PodUse] = {}
+        self._by_namespace: dict[str, dict[str, PodUse]] = {}
         self._accounts: dict[str, dict[str, _Account]] = {}
         self._released: set[str] = set()
-        self._releases: list[tuple[float, str, str]] = []
+        self._releases: list[tuple[float, str]] = []
         self._changed: set[QuotaKey] = set()
 
     # Quotas
@@ -110,15 +111,15 @@ class Ledger:
 
     # Pods
 
-    def get(self, namespace: str, uid: str) -> PodUse | None:
+    def get(self, uid: str) -> PodUse | None:
         """Return the record held for a pod."""
-        return self._pods.get(namespace, {}).get(uid)
+        return self._pods.get(uid)
 
     def put(self, pod: PodUse) -> None:
         """Take in a new or changed pod."""
-        pods = self._pods.setdefault(pod.namespace, {})
-        old = pods.get(pod.uid)
-        pods[pod.uid] = pod
+        old = self._pods.get(pod.uid)
+        self._pods[pod.uid] = pod
+        self._by_namespace.setdefault(pod.namespace, {})[pod.uid] = pod
         if old is not None and old.shape is pod.shape and old.released_at == pod.released_at:
             return
         if old is not None:
@@ -127,39 +128,38 @@ class Ledger:
                 self._released.discard(old.uid)
         self._charge(pod, +1)
         if pod.released_at is not None and pod.uid not in self._released:
-            heapq.heappush(self._releases, (pod.released_at, pod.namespace, pod.uid))
+            heapq.heappush(self._releases, (pod.released_at, pod.uid))
 
-    def delete(self, namespace: str, uid: str) -> None:
+    def delete(self, uid: str) -> None:
         """Forget a pod."""
-        pods = self._pods.get(namespace, {})
-        old = pods.pop(uid, None)
+        old = self._pods.pop(uid, None)
         if old is None:
             return
+        neighbours = self._by_namespace[old.namespace]
+        del neighbours[uid]
+        if not neighbours:
+            del self._by_namespace[old.namespace]
         self._charge(old, -1)
         self._released.discard(uid)
-        if not pods:
-            del self._pods[namespace]
 
     def replace(self, pods: Iterable[PodUse], *, namespace: str | None = None) -> None:
         """Hold exactly these pods from now on, in one namespace or everywhere, and forget all others.
 
         A pod that is held already is left alone when it did not change, so totals move only where they differ.
         """
-        fresh: dict[str, set[str]] = {}
+        fresh = set()
         for pod in pods:
-            fresh.setdefault(pod.namespace, set()).add(pod.uid)
+            fresh.add(pod.uid)
             self.put(pod)
-        for held in [namespace] if namespace is not None else list(self._pods):
-            for uid in [uid for uid in self._pods.get(held, ()) if uid not in fresh.get(held, ())]:
-                self.delete(held, uid)
+        for uid in [uid for uid in self.pods(namespace) if uid not in fresh]:
+            self.delete(uid)
 
-    def pods(self, namespace: str | None = None) -> Iterator[PodUse]:
-        """Iterate over the pods held, in one namespace or everywhere."""
-        for held in [namespace] if namespace is not None else list(self._pods):
-            yield from self._pods.get(held, {}).values()
+    def pods(self, namespace: str | None = None) -> Mapping[str, PodUse]:
+        """Return the pods held, by uid, in one namespace or everywhere: a view that later events change."""
+        return self._pods if namespace is None else self._by_namespace.get(namespace, {})
 
     def __len__(self) -> int:
-        return sum(len(each) for each in self._pods.values())
+        return len(self._pods)
 
     # The end of a grace period
 
@@ -170,8 +170,8 @@ class Ledger:
     def release_due(self, now: float) -> None:
         """Take back what deleted pods use whose grace period is over at `now` (seconds since the epoch)."""
         while self._releases and self._releases[0][0] < now:
-            moment, namespace, uid = heapq.heappop(self._releases)
-            pod = self.get(namespace, uid)
+            moment, uid = heapq.heappop(self._releases)
+            pod = self.get(uid)
             if pod is None or pod.released_at != moment or uid in self._released:
                 continue
             self._charge(pod, -1)
@@ -191,7 +191,7 @@ class Ledger:
     def _counted(self, namespace: str, terms: Terms) -> _Account:
         sources = tuple({source for each in terms.names if (source := pod_source(each)) is not None})
         account = _Account(terms, sources, dict.fromkeys(sources, 0))
-        for pod in self.pods(namespace):
+        for pod in self.pods(namespace).values():
             account.charge(pod.shape, self._amounts(pod), +1)
         return account
 
