@@ -1,0 +1,46 @@
+"""The API group moorage.dev/v1alpha1 as typed models: the one source of crds/*.yaml."""
+
+from moorage.api.capacitybuffer import (
+    HYBRID_STRATEGY,
+    CapacityBufferDisplay,
+    CapacityBufferSizing,
+    CapacityBufferSpec,
+    CapacityBufferStatus,
+    PodTemplateRef,
+    ScalableRef,
+    SizingStatus,
+    Tier,
+)
+from moorage.api.conditions import Condition
+from moorage.api.crd import CAPACITY_BUFFER, GROUP, NAMESPACE_QUOTA, VERSION, crd_documents
+from moorage.api.namespacequota import NamespaceQuotaDisplay, NamespaceQuotaSpec, NamespaceQuotaStatus
+from moorage.api.parse import SpecError, parse_capacity_buffer_spec, parse_namespace_quota_spec
+from moorage.api.scopes import ScopeRequirement, ScopeSelector
+from moorage.api.validate import Problem
+
+__all__ = [
+    "CAPACITY_BUFFER",
+    "GROUP",
+    "HYBRID_STRATEGY",
+    "NAMESPACE_QUOTA",
+    "VERSION",
+    "CapacityBufferDisplay",
+    "CapacityBufferSizing",
+    "CapacityBufferSpec",
+    "CapacityBufferStatus",
+    "Condition",
+    "NamespaceQuotaDisplay",
+    "NamespaceQuotaSpec",
+    "NamespaceQuotaStatus",
+    "PodTemplateRef",
+    "Problem",
+    "ScalableRef",
+    "ScopeRequirement",
+    "ScopeSelector",
+    "SizingStatus",
+    "SpecError",
+    "Tier",
+    "crd_documents",
+    "parse_capacity_buffer_spec",
+    "parse_namespace_quota_spec",
+]

@@ -1,0 +1,309 @@
+"""CapacityBuffer: how much spare capacity must stand ready, and how that number came about.
+
+The spec is upstream's (autoscaling.x-k8s.io, v1beta1) plus `sizing`, so that an upstream manifest means the same after
+its apiVersion is changed. Keep the shared fields in sync with it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+import msgspec
+from msgspec import Meta
+
+from moorage.api.conditions import Condition, condition_list
+from moorage.api.names import LIMITS_RULES
+from moorage.api.rules import Rule, rules
+from moorage.api.types import (
+    DURATION_PATTERN,
+    Count,
+    Duration,
+    ObjectName,
+    Quantity,
+    QuantityText,
+    Rate,
+    doc,
+    duration_seconds,
+    map_of_at_most,
+)
+
+_SIZES = ("replicas", "limits", "sizing")
+HYBRID_STRATEGY = "moorage.dev/hybrid-capacity"
+"""The strategy in force when `sizing` splits the units into active and standby ones."""
+
+_MORE_THAN_ZERO = rules(
+    Rule(
+        cel=f"!self.matches(r'{DURATION_PATTERN}') || duration(self) != duration('0s')",
+        holds=lambda value: duration_seconds(value) != 0,
+        message="must be more than zero: without a cold start nothing needs to stand ready",
+    )
+)
+
+
+class PodTemplateRef(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A PodTemplate in the buffer's namespace."""
+
+    name: Annotated[ObjectName, doc("Name of the PodTemplate, in the same namespace.")]
+
+
+class ScalableRef(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A workload in the buffer's namespace."""
+
+    api_group: (
+        Annotated[
+            str,
+            doc(
+                """
+                API group of the workload, such as apps or batch. Left out or empty: the core group
+                (ReplicationController), so a Deployment needs apiGroup: apps.
+                """
+            ),
+            Meta(max_length=253),
+        ]
+        | None
+    ) = None
+    kind: Annotated[
+        str,
+        doc("Kind of the workload, such as Deployment: any kind with a scale subresource, or Job."),
+        Meta(min_length=1, max_length=63),
+    ]
+    name: Annotated[ObjectName, doc("Name of the workload, in the same namespace.")]
+
+
+class CapacityBufferSizing(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """How fast pods arrive and how long capacity takes to come."""
+
+    scale_up_rate: Annotated[
+        Rate,
+        doc(
+            """
+            How fast new pods arrive in a burst, in pods per second: 2, or "0.5" (fractions in quotes: a bare 0.5 is
+            answered with "must be of type integer or string"), or with a unit of time: "120/m" is 2 and "90/h" is
+            0.025. Counted exactly, never rounded. With 0 only replicas, percentage and limits count.
+            """
+        ),
+    ]
+    standby_resume_latency: Annotated[
+        Duration,
+        doc(
+            """
+            How long a suspended node takes until pods run on it, such as 30s, 1m30s or 500ms (units ms, s, m, h).
+            Active units cover the pods that arrive meanwhile. With 0s all units are standby. When it is not shorter
+            than coldNodeLatency, standby buys nothing: then all units are active, and a condition says so.
+            """
+        ),
+    ]
+    cold_node_latency: Annotated[
+        Duration,
+        doc(
+            """
+            How long a new node takes until pods run on it, from the decision to add it, such as 90s or 4m. The buffer
+            covers the pods that arrive meanwhile. More than zero.
+            """
+        ),
+        _MORE_THAN_ZERO,
+    ]
+
+
+class CapacityBufferSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What capacity to hold ready. All fields can be changed at any time."""
+
+    pod_template_ref: (
+        Annotated[
+            PodTemplateRef,
+            doc(
+                """
+                The PodTemplate that gives the shape of one unit. It needs a size beside it: sizing, replicas or limits
+                (percentage has no workload to refer to and is ignored). Not together with scalableRef.
+                """
+            ),
+        ]
+        | None
+    ) = None
+    scalable_ref: (
+        Annotated[
+            ScalableRef,
+            doc(
+                """
+                The workload that the buffer serves: its pods give the shape of one unit, and its replicas are what
+                percentage refers to. Any kind with a scale subresource, or Job (by its parallelism). Not together with
+                podTemplateRef. Example: {apiGroup: apps, kind: Deployment, name: web}
+                """
+            ),
+        ]
+        | None
+    ) = None
+    sizing: (
+        Annotated[
+            CapacityBufferSizing,
+            doc(
+                """
+                Size the buffer from the arrival of pods and the time that capacity takes to come:
+
+                  total    = scaleUpRate x coldNodeLatency, rounded up
+                  active   = scaleUpRate x standbyResumeLatency, rounded up
+                  standby  = total - active
+
+                2 pods per second with 30s and 90s is 180 units, 60 active and 120 standby. replicas and percentage can
+                raise the total and limits caps it; a cap takes standby away first. A provisioningStrategy puts all
+                units into one tier. Left out: replicas, percentage and limits give the size, and all of it is active.
+                """
+            ),
+        ]
+        | None
+    ) = None
+    replicas: (
+        Annotated[
+            Count,
+            doc(
+                """
+                A fixed number of units, 0 or more. With percentage the larger of the two counts, with sizing it is a
+                floor, and limits caps it. 0 counts as given. kubectl scale and autoscalers write this field; with
+                sizing they move the floor. Left out: no floor.
+                """
+            ),
+        ]
+        | None
+    ) = None
+    percentage: (
+        Annotated[
+            Count,
+            doc(
+                """
+                Units as a percentage of the workload's replicas, rounded up: 20 of 11 replicas is 3; more than 100 is
+                allowed. Goes with scalableRef only. Of replicas and percentage the larger counts; with sizing it is a
+                floor. Left out: no floor.
+                """
+            ),
+        ]
+        | None
+    ) = None
+    limits: (
+        Annotated[
+            dict[str, Quantity],
+            doc(
+                """
+                A cap on the sum of all units' requests: as many units as fit into every resource named here that a
+                unit requests, rounded down. With {cpu: "4"} and units that request 1500m it is 2. Names are those of
+                container requests (cpu, memory, nvidia.com/gpu), not those of quotas (requests.cpu, pods). Alone,
+                without sizing, replicas and percentage, it is the size itself. Values are whole numbers or quantities
+                in quotes; quote fractions ("0.5"). At most 100 names, at least one. Left out: no cap.
+                """
+            ),
+            map_of_at_most(100),
+            rules(*LIMITS_RULES),
+        ]
+        | None
+    ) = None
+    provisioning_strategy: (
+        Annotated[
+            str,
+            doc(
+                """
+                Put all units into one tier: buffer.x-k8s.io/active-capacity (running nodes) or
+                buffer.gke.io/standby-capacity (suspended nodes). Left out: with sizing the units are split into active
+                and standby ones, without it all are active. With sizing, standby alone holds scaleUpRate x
+                (coldNodeLatency - standbyResumeLatency) units, since the wait for a resume is then accepted. There is
+                no default here; status.provisioningStrategy shows what is in force. Any other strategy gets a
+                condition.
+                """
+            ),
+            Meta(max_length=253),
+        ]
+        | None
+    ) = None
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            cel="!has(self.podTemplateRef) || has(self.replicas) || has(self.limits) || has(self.sizing)",
+            holds=lambda self: "podTemplateRef" not in self or not self.keys().isdisjoint(_SIZES),
+            message="a buffer with podTemplateRef needs a size: give sizing, replicas or limits",
+        ),
+        Rule(
+            cel="!has(self.podTemplateRef) || !has(self.scalableRef)",
+            holds=lambda self: "podTemplateRef" not in self or "scalableRef" not in self,
+            message="give podTemplateRef or scalableRef, not both: each sets the shape of a unit",
+        ),
+    )
+
+
+class Tier(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The units of one tier."""
+
+    replicas: Annotated[Count, doc("How many units this tier should hold.")]
+
+
+class SizingStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """The inputs that were used and the reasoning."""
+
+    method: Annotated[
+        Literal["Mean", "Fixed"],
+        doc(
+            """
+            Mean: from scaleUpRate and the latencies, as the mean number of pods that arrive while capacity comes.
+            Fixed: from replicas, percentage or limits, without sizing.
+            """
+        ),
+    ]
+    scale_up_rate: Annotated[str, doc("The rate that was used, in pods per second, such as 2 or 0.5.")] = ""
+    standby_resume_latency: Annotated[str, doc("The latency that was used for standby nodes, such as 30s.")] = ""
+    cold_node_latency: Annotated[str, doc("The latency that was used for new nodes, such as 90s.")] = ""
+    workload_replicas: (
+        Annotated[Count, doc("Replicas of the workload (scalableRef) that percentage was taken of.")] | None
+    ) = None
+    unit: Annotated[
+        dict[str, QuantityText],
+        doc("What one unit requests: the sum over the pod, init containers, sidecars and overhead included."),
+    ] = {}
+    floor: Annotated[Count, doc("The larger of replicas and percentage; missing when neither is given.")] | None = None
+    cap: Annotated[Count, doc("Units that fit into limits; missing without limits.")] | None = None
+    explanation: Annotated[
+        str,
+        doc("How the numbers came about, such as: active 60 = 2 pods/s x 30s; standby 120 = 2 pods/s x 90s - 60"),
+    ] = ""
+
+
+class CapacityBufferDisplay(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Short texts for the columns of `kubectl get`."""
+
+    active: Annotated[str, doc("Active units, such as 60.")] = ""
+    standby: Annotated[str, doc("Standby units, such as 120.")] = ""
+    rate: Annotated[str, doc("The scale-up rate in force, such as 2/s; missing without sizing.")] = ""
+
+
+class CapacityBufferStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """The size of the buffer and how it came about. Written by Moorage."""
+
+    observed_generation: Annotated[
+        int,
+        doc("The metadata.generation of the spec that this status belongs to."),
+        Meta(ge=0, extra_json_schema={"format": "int64"}),
+    ] = 0
+    replicas: (
+        Annotated[Count, doc("Units that the buffer should hold, active and standby together; also served at /scale.")]
+        | None
+    ) = None
+    active: Annotated[Tier, doc("Units on running nodes: pods start on them at once. Used first.")] | None = None
+    standby: (
+        Annotated[Tier, doc("Units on suspended nodes: pods wait for a resume. They refill the active ones.")] | None
+    ) = None
+    provisioning_strategy: Annotated[
+        str,
+        doc(
+            f"""
+            The strategy in force: buffer.x-k8s.io/active-capacity, buffer.gke.io/standby-capacity, or
+            {HYBRID_STRATEGY} for a split into both by sizing.
+            """
+        ),
+    ] = ""
+    sizing: Annotated[SizingStatus, doc("The inputs that were used and how the numbers came about.")] | None = None
+    display: Annotated[CapacityBufferDisplay, doc("Short texts for the columns of kubectl get.")] | None = None
+    conditions: Annotated[
+        tuple[Condition, ...],
+        condition_list(
+            """
+            Ready: the size is known and follows its inputs; False names what is missing, such as a template or a
+            workload, and clears by itself when it appears.
+            """
+        ),
+    ] = ()
