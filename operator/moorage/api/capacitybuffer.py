@@ -77,9 +77,9 @@ class CapacityBufferSizing(msgspec.Struct, frozen=True, kw_only=True, rename="ca
         Rate,
         doc(
             """
-            How fast new pods arrive in a burst, in pods per second: 2, or "0.5" (fractions in quotes: a bare 0.5 is
-            answered with "must be of type integer or string"), or with a unit of time: "120/m" is 2 and "90/h" is
-            0.025. Counted exactly, never rounded. With 0 only replicas, percentage and limits count.
+            How fast new pods arrive in a burst, in pods per second: 2, or "0.5", or with a unit of time: "120/m" is 2
+            and "90/h" is 0.025. Counted exactly, never rounded. With 0 only replicas, percentage and limits count.
+            Quote fractions: a bare 0.5 is answered with: must be of type integer,string: "number".
             """
         ),
     ]
@@ -186,8 +186,8 @@ class CapacityBufferSpec(msgspec.Struct, frozen=True, kw_only=True, rename="came
                 A cap on the sum of all units' requests: as many units as fit into every resource named here that a
                 unit requests, rounded down. With {cpu: "4"} and units that request 1500m it is 2. Names are those of
                 container requests (cpu, memory, nvidia.com/gpu), not those of quotas (requests.cpu, pods). Alone,
-                without sizing, replicas and percentage, it is the size itself. Values are whole numbers or quantities
-                in quotes; quote fractions ("0.5"). At most 100 names, at least one. Left out: no cap.
+                without sizing, replicas and percentage, it is the size itself. At most 100 names, at least one. Left
+                out: no cap.
                 """
             ),
             map_of_at_most(100),

@@ -24,22 +24,24 @@ class NamespaceQuotaSpec(msgspec.Struct, frozen=True, kw_only=True, rename="came
                 """
                 The most that may be used, by resource name; the names are those of a ResourceQuota. At most 100.
 
-                  pods                          pods that have not finished
-                  count/pods                    all pods, finished ones too
-                  requests.cpu, cpu             sum of CPU requests in cores ("1.5" or 1500m); both names mean the same
-                  requests.memory, memory       sum of memory requests in bytes (64Gi)
-                  limits.cpu, limits.memory     sum of limits; a container without a limit adds nothing
-                  requests.ephemeral-storage    sum of local storage requests; limits.ephemeral-storage likewise
-                  requests.hugepages-<size>     such as requests.hugepages-2Mi; hugepages-<size> means the same
-                  requests.<domain>/<name>      extended resources, such as requests.nvidia.com/gpu
+                  pods                         pods that have not finished
+                  count/pods                   all pods, finished ones too
+                  requests.cpu, cpu            CPU requests in cores: "1.5" or 1500m
+                  requests.memory, memory      memory requests in bytes: 64Gi
+                  requests.ephemeral-storage   local disk requests in bytes
+                  requests.hugepages-<size>    such as requests.hugepages-2Mi
+                  requests.<domain>/<name>     such as requests.nvidia.com/gpu
+                  limits.cpu, limits.memory, limits.ephemeral-storage
+                                               limits; without one: nothing
+
+                cpu, memory, ephemeral-storage and hugepages-<size> mean the same with and without requests. in front.
 
                 A pod counts with what the scheduler reserves for it: init containers, sidecars, overhead, pod-level
                 resources and a resize in progress included. A name that this version does not count makes Ready false
                 (reason UnsupportedResource) and is named there; the others are counted all the same.
 
-                Values are whole numbers or quantities in quotes. Quote fractions ("0.5"): a bare 0.5 is answered with
-                "must be of type integer or string". Names that count objects (pods, count/...) take integers only.
-                A name that is left out is not limited. Example: {requests.cpu: "20", requests.memory: 64Gi, pods: 100}
+                Names that count objects (pods, count/...) take integers only. A name that is left out is not limited.
+                Example: {requests.cpu: "20", requests.memory: 64Gi, pods: 100}
                 """
             ),
             map_of_at_most(100),
@@ -54,11 +56,15 @@ class NamespaceQuotaSpec(msgspec.Struct, frozen=True, kw_only=True, rename="came
                 """
                 Count only objects that match every scope. Left out: all of the namespace.
 
-                  Terminating, NotTerminating   pods with / without activeDeadlineSeconds (not: being deleted)
-                  BestEffort, NotBestEffort     pods without / with any CPU or memory request or limit
-                  PriorityClass                 pods with a priorityClassName
-                  CrossNamespacePodAffinity     pods with an affinity term that names other namespaces
-                  VolumeAttributesClass         claims with a class
+                  Terminating                 pods with activeDeadlineSeconds
+                  NotTerminating              pods without it
+                  BestEffort                  pods without CPU and memory amounts
+                  NotBestEffort               pods with any of them
+                  PriorityClass               pods with a priorityClassName
+                  CrossNamespacePodAffinity   pods with affinity across namespaces
+                  VolumeAttributesClass       claims with a class
+
+                Terminating has nothing to do with pods being deleted.
 
                 BestEffort goes with pods only; the other pod scopes with pods, cpu and memory (also with requests. or
                 limits. in front). Unlike those of a ResourceQuota, these scopes can be changed later.

@@ -6,6 +6,7 @@ tests on the real API server send it the same objects as the Python half and com
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -31,7 +32,9 @@ class Rule:
         """Return what is wrong with the value, or None."""
         if self.holds(value):
             return None
-        return self.message if self.offenders is None else f"{', '.join(self.offenders(value))}: {self.message}"
+        if self.offenders is None:
+            return self.message
+        return f"{json.dumps(list(self.offenders(value)), ensure_ascii=False)}: {self.message}"
 
     def schema(self) -> dict[str, str]:
         """Return the rule as an entry of x-kubernetes-validations."""

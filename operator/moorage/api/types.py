@@ -14,8 +14,9 @@ from moorage.buffer.rate import parse_duration
 from moorage.quantity import MAX_INT64, NANO, QuantityError, parse_nano
 
 QUANTITY_PATTERN = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?[0-9]+))?$"
-RATE_PATTERN = r"^[0-9]{1,9}(\.[0-9]{1,9})?(/[smh])?$"
+RATE_PATTERN = r"^-?[0-9]{1,9}(\.[0-9]{1,9})?(/[smh])?$"
 DURATION_PATTERN = r"^-?(0|([0-9]{1,9}(\.[0-9]{1,9})?(ns|us|ms)|[0-9]{1,5}(\.[0-9]{1,9})?[smh])+)$"
+_BEYOND = (MAX_INT64 + 1) * NANO
 _DAY = 24 * 3600
 
 
@@ -39,13 +40,16 @@ def map_of_at_most(count: int) -> Meta:
 
 
 def quantity_nano(value: Any) -> int | None:
-    """Return the amount in nano-units, or None for what is not a quantity."""
+    """Return the amount in nano-units, just beyond int64 for absurd exponents, or None for what is not a quantity."""
     if isinstance(value, bool) or not isinstance(value, int | str):
         return None
+    text = str(value)
     try:
-        return parse_nano(str(value))
+        return parse_nano(text)
     except QuantityError:
-        return None
+        if re.fullmatch(QUANTITY_PATTERN, text) is None:
+            return None
+        return _BEYOND * (-1 if text.startswith("-") else 1)
 
 
 def duration_seconds(text: str) -> Fraction | None:
@@ -94,7 +98,7 @@ Quantity = Annotated[
     doc(
         """
         A Kubernetes quantity, zero or more: a whole number (4), or text with an optional suffix ("500m", "1.5", 64Gi).
-        Quote fractions ("0.5"): the API server answers a bare 0.5 with "must be of type integer or string".
+        Quote fractions ("0.5"): the API server answers a bare 0.5 with: must be of type integer,string: "number".
         """,
         pattern=QUANTITY_PATTERN,
         maxLength=32,
@@ -109,13 +113,18 @@ Rate = Annotated[
     doc('Pods per time: 2, "0.5", "120/m"', pattern=RATE_PATTERN, maxLength=32),
     rules(
         Rule(
-            cel="type(self) == int ? (self >= 0 && self <= 999999999) : self.matches(r'" + RATE_PATTERN + "')",
+            cel=f"type(self) == int ? -1000000000 < self && self < 1000000000 : self.matches(r'{RATE_PATTERN}')",
             holds=lambda value: re.fullmatch(RATE_PATTERN, str(value)) is not None,
             message=(
                 'is not a rate: write pods per second as a number, such as 2 or "0.5", or with a unit of time, '
-                'such as "120/m" or "40/h"; not negative, at most 9 digits before and after the point'
+                'such as "120/m" or "90/h"; at most 9 digits before and after the point'
             ),
-        )
+        ),
+        Rule(
+            cel="type(self) == int ? self >= 0 : !self.startsWith('-')",
+            holds=lambda value: not str(value).startswith("-"),
+            message="must not be negative",
+        ),
     ),
 ]
 
@@ -124,7 +133,7 @@ Duration = Annotated[
     Meta(pattern=DURATION_PATTERN, max_length=32),
     rules(
         Rule(
-            cel="self.matches(r'" + DURATION_PATTERN + "')",
+            cel=f"self.matches(r'{DURATION_PATTERN}')",
             holds=lambda value: duration_seconds(value) is not None,
             message="is not a duration: write a number and a unit (ms, s, m, h), such as 30s, 1m30s or 500ms",
         ),
@@ -134,7 +143,7 @@ Duration = Annotated[
             message="must not be negative",
         ),
         Rule(
-            cel="!self.matches(r'" + DURATION_PATTERN + "') || duration(self) <= duration('24h')",
+            cel=f"!self.matches(r'{DURATION_PATTERN}') || duration(self) <= duration('24h')",
             holds=lambda value: (duration_seconds(value) or 0) <= _DAY,
             message="must be at most 24h",
         ),

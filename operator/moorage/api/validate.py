@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ class Problem:
 
 
 def cleaned(value: Any, schema: Schema, path: str) -> tuple[Any, list[Problem]]:
-    """Return the value as the API server stores it, and the fields that it would drop: nulls go, 3.0 becomes 3."""
+    """Return the value as the API server stores it, and the fields that it would drop: 3.0 becomes 3."""
     unknown: list[Problem] = []
     return _cleaned(value, schema, path, unknown), unknown
 
@@ -41,8 +42,6 @@ def _cleaned(value: Any, schema: Schema, path: str, unknown: list[Problem]) -> A
         return value
     kept = {}
     for key, each in value.items():
-        if each is None:
-            continue
         inner = _schema_of_key(schema, key)
         if inner is not None:
             kept[str(key)] = _cleaned(each, inner, _path_to(path, schema, key), unknown)
@@ -63,7 +62,7 @@ def misfits(value: Any, schema: Schema, path: str) -> Iterator[Problem]:
         yield Problem(path, wrong_type, hides_rules=True)
         return
     if "enum" in schema and value not in schema["enum"]:
-        yield Problem(path, f"must be one of {', '.join(schema['enum'])}, not {value!r}", hides_rules=True)
+        yield Problem(path, f"must be one of {', '.join(schema['enum'])}, not {_shown(value)}", hides_rules=True)
     yield from _out_of_bounds(value, schema, path)
     for name in schema.get("required", ()):
         if name not in value:
@@ -90,16 +89,20 @@ def _wrong_type(value: Any, schema: Schema) -> str | None:
     if INT_OR_STRING in schema:
         if is_integer or isinstance(value, str):
             return None
-        return f"must be an integer or a string, not {value!r}" + (
-            f'; quote it: "{value}"' if isinstance(value, float) else ""
-        )
+        hint = f'; quote it: "{value}"' if isinstance(value, float) else ""
+        return f"must be an integer or a string, not {_shown(value)}{hint}"
     fits = {
         "string": isinstance(value, str),
         "integer": is_integer,
         "object": isinstance(value, dict),
         "array": isinstance(value, list),
     }[schema["type"]]
-    return None if fits else f"must be of type {schema['type']}, not {value!r}"
+    return None if fits else f"must be of type {schema['type']}, not {_shown(value)}"
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, default=str)
+    return text if len(text) <= 40 else f"{text[:37]}..."
 
 
 def _out_of_bounds(value: Any, schema: Schema, path: str) -> Iterator[Problem]:
