@@ -1,0 +1,296 @@
+"""A thin asynchronous client of the API server: paths and bytes in, bytes and typed errors out.
+
+It knows no kinds. kopf has a client of its own for our two kinds; this one serves the feed, status writes and
+everything else, with the same credentials.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, TypeVar
+
+import aiohttp
+import kopf
+import msgspec
+
+from moorage import __version__
+from moorage.cluster.backoff import Backoff
+from moorage.cluster.credentials import CredentialsSource
+from moorage.cluster.errors import ApiError, ClusterError, MalformedError, SilentError, UnreachableError, api_error
+from moorage.cluster.stream import MAX_LINE_BYTES, LineStream
+from moorage.cluster.wire import Page, decode_page
+
+FIELD_MANAGER = "moorage"
+USER_AGENT = f"moorage/{__version__}"
+
+Params = Mapping[str, str]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeouts:
+    """Limits in seconds."""
+
+    connect: float = 10.0
+    request: float = 60.0
+    """For a whole request, a list page included (the API server itself stops at 60)."""
+    silence: float = 70.0
+    """For a watch without a byte: the API server sends a bookmark about every 60."""
+    credentials_age: float = 30.0
+    """How old credentials may be before a request reads them again."""
+    watch_credentials_age: float = 2.0
+    """The same for a watch, which lives for minutes; not 0, since many feeds reconnect at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Access:
+    """Credentials as the HTTP library wants them."""
+
+    info: kopf.ConnectionInfo
+    tls: ssl.SSLContext | bool
+    headers: dict[str, str]
+    read_at: float
+
+
+class Client:
+    """One session with the API server. Use it as an async context manager, or call `close()`.
+
+    Every method raises ClusterError or one of its kinds: ApiError, UnreachableError, MalformedError, CredentialsError.
+    Requests that may be repeated are, up to `retries` times: all when the server says 429 or could not be connected to,
+    and all but POST after 5xx or a broken connection. After a 401 the credentials are read again, once per request.
+    """
+
+    def __init__(
+        self,
+        credentials: CredentialsSource,
+        *,
+        backoff: Backoff | None = None,
+        timeouts: Timeouts | None = None,
+        retries: int = 4,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.backoff = backoff or Backoff()
+        self.timeouts = timeouts or Timeouts()
+        self._credentials = credentials
+        self._retries = retries
+        self._clock = clock
+        self._access: _Access | None = None
+        self._reading = asyncio.Lock()
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Client:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close all connections; the client can be used again afterwards."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def get(self, path: str, params: Params | None = None) -> dict[str, Any]:
+        """GET an object."""
+        return _decoded(_decode_object, await self.get_bytes(path, params), path)
+
+    async def get_bytes(self, path: str, params: Params | None = None) -> bytes:
+        """GET an object without decoding it."""
+        return await self._call("GET", path, params=params)
+
+    async def list_pages(self, path: str, params: Params | None = None, *, limit: int = 250) -> AsyncGenerator[Page]:
+        """GET a list page by page, items still encoded.
+
+        An expired continue token raises ApiError (`gone`): only the caller knows what it has already used, and must
+        start over.
+        """
+        query = dict(params or {}) | {"limit": str(limit)}
+        while True:
+            page = _decoded(decode_page, await self.get_bytes(path, query), path)
+            yield page
+            if not page.metadata.more:
+                return
+            # The token says which version the list is of; naming one as well is refused.
+            query.pop("resourceVersion", None)
+            query.pop("resourceVersionMatch", None)
+            query["continue"] = page.metadata.more
+
+    async def post(self, path: str, body: Any, params: Params | None = None) -> dict[str, Any]:
+        """POST (create) an object, given as anything msgspec can encode or as encoded bytes."""
+        query = {"fieldManager": FIELD_MANAGER} | dict(params or {})
+        return _decoded(_decode_object, await self._call("POST", path, params=query, body=body), path)
+
+    async def patch(
+        self,
+        path: str,
+        body: Any,
+        content_type: str = "application/merge-patch+json",
+        params: Params | None = None,
+    ) -> dict[str, Any]:
+        """PATCH an object. It may be sent twice when the connection breaks, so a JSON patch needs a `test`."""
+        query = {"fieldManager": FIELD_MANAGER} | dict(params or {})
+        answer = await self._call("PATCH", path, params=query, body=body, content_type=content_type)
+        return _decoded(_decode_object, answer, path)
+
+    async def apply(self, path: str, body: Any, params: Params | None = None, *, force: bool = True) -> dict[str, Any]:
+        """Apply an object on the server side under our field manager (a path ending in /status: its status)."""
+        query = {"force": "true" if force else "false"} | dict(params or {})
+        return await self.patch(path, body, "application/apply-patch+yaml", query)
+
+    async def watch(
+        self,
+        path: str,
+        params: Params | None = None,
+        *,
+        silence_seconds: float | None = None,
+        max_line_bytes: int = MAX_LINE_BYTES,
+        on_bytes: Callable[[], None] | None = None,
+    ) -> LineStream:
+        """Open a watch; it is not retried, since only the caller knows where to resume.
+
+        `silence_seconds` without a byte end it with SilentError; `on_bytes` is called whenever some came.
+        """
+        silence = self.timeouts.silence if silence_seconds is None else silence_seconds
+        try:
+            async with asyncio.timeout(self.timeouts.connect + silence):
+                response = await self._open(
+                    "GET",
+                    path,
+                    params=dict(params or {}) | {"watch": "true"},
+                    limits=aiohttp.ClientTimeout(total=None, sock_connect=self.timeouts.connect),
+                    credentials_age=self.timeouts.watch_credentials_age,
+                )
+        except TimeoutError as error:
+            raise SilentError(f"the watch of {path} was not answered") from error
+        return LineStream(response, silence_seconds=silence, max_line_bytes=max_line_bytes, on_bytes=on_bytes)
+
+    async def _call(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Params | None = None,
+        body: Any = None,
+        content_type: str = "application/json",
+    ) -> bytes:
+        """Send a request until it works, must not be repeated, or was repeated often enough; return the body."""
+        data = None if body is None else body if isinstance(body, bytes) else msgspec.json.encode(body)
+        headers = {"Content-Type": content_type} if data is not None else {}
+        limits = aiohttp.ClientTimeout(total=self.timeouts.request, sock_connect=self.timeouts.connect)
+        attempts = self.backoff.attempts()
+        while True:
+            try:
+                response = await self._open(method, path, params=params, data=data, headers=headers, limits=limits)
+                return await self._read(response)
+            except (ApiError, UnreachableError) as error:
+                if attempts.failures >= self._retries or not _repeatable(method, error):
+                    raise
+                await attempts.wait(at_least=error.retry_after_seconds)
+
+    async def _open(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Params | None,
+        limits: aiohttp.ClientTimeout,
+        data: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        credentials_age: float | None = None,
+    ) -> aiohttp.ClientResponse:
+        """Send one request and return the response once its status says success."""
+        age = self.timeouts.credentials_age if credentials_age is None else credentials_age
+        access = await self._credentials_not_older_than(age)
+        for last_try in (False, True):
+            try:
+                response = await self._sessions().request(
+                    method,
+                    access.info.server.rstrip("/") + path,
+                    params=params,
+                    data=data,
+                    headers=access.headers | dict(headers or {}),
+                    ssl=access.tls,
+                    proxy=access.info.proxy_url,
+                    timeout=limits,
+                    allow_redirects=False,
+                )
+            except (aiohttp.ClientError, TimeoutError, OSError) as error:
+                raise _unreachable(access.info.server, error) from error
+            if response.status < 300:
+                return response
+            body = await self._read(response)
+            refusal = api_error(response.status, body, retry_after=response.headers.get("Retry-After", ""))
+            if last_try or not refusal.unauthorized:
+                raise refusal
+            access = await self._credentials_newer_than(access)
+        raise AssertionError("unreachable")
+
+    async def _read(self, response: aiohttp.ClientResponse) -> bytes:
+        async with response:
+            try:
+                return await response.read()
+            except (aiohttp.ClientError, TimeoutError, OSError) as error:
+                raise _unreachable(str(response.url.origin()), error) from error
+
+    def _sessions(self) -> aiohttp.ClientSession:
+        # Credentials go with each request, not with the session, so that new ones never cut a running watch.
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0),
+                # The API server would compress large pages, which costs both sides more than the network saves.
+                headers={"User-Agent": USER_AGENT, "Accept": "application/json", "Accept-Encoding": "identity"},
+                read_bufsize=256 * 1024,
+            )
+        return self._session
+
+    async def _credentials_not_older_than(self, seconds: float) -> _Access:
+        access = self._access
+        if access is not None and self._clock() - access.read_at <= seconds:
+            return access
+        return await self._credentials_newer_than(access)
+
+    async def _credentials_newer_than(self, old: _Access | None) -> _Access:
+        """Read the credentials again, unless another request has just done so."""
+        async with self._reading:
+            current = self._access
+            if current is not None and current is not old:
+                return current
+            info = await self._credentials.connection()
+            if current is not None and current.info == info:
+                tls = current.tls
+            else:
+                # Without a CA of its own, the context loads the system's, which takes tens of milliseconds.
+                tls = await asyncio.to_thread(info.as_ssl_context) if info.server.startswith("https") else True
+            self._access = _Access(info, tls, info.as_http_headers(), self._clock())
+            return self._access
+
+
+def _repeatable(method: str, error: ClusterError) -> bool:
+    """Tell whether repeating the request is safe and may help."""
+    if isinstance(error, ApiError):
+        return error.too_many_requests or (error.temporary and method != "POST")
+    return isinstance(error, UnreachableError) and (method != "POST" or not error.sent)
+
+
+def _unreachable(server: str, error: Exception) -> UnreachableError:
+    text = str(error) or type(error).__name__
+    connected = not isinstance(error, aiohttp.ClientConnectorError)
+    return UnreachableError(f"the API server at {server} cannot be reached: {text}", sent=connected)
+
+
+_decode_object = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+def _decoded(decode: Callable[[bytes], T], body: bytes, path: str) -> T:
+    try:
+        return decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise MalformedError(f"the answer to {path} is not what an API server sends: {error}") from error

@@ -1,0 +1,329 @@
+"""Keeps a sink equal to one resource of the API server: list, then watch, for as long as the process lives.
+
+A list replaces everything the sink holds, so deletions that nobody told us about are noticed. A watch resumes from the
+last version it has seen; when that is too old, or anything else is in doubt, there is a new list. Until a new list is
+complete, readers see the old records. Nothing that the server does ends the feed; only cancellation does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Generic
+
+from moorage.cluster.backoff import Attempts
+from moorage.cluster.client import Client
+from moorage.cluster.errors import ApiError, ClusterError, MalformedError, SilentError, UnreachableError
+from moorage.cluster.intake import Counters, Intake, UnstreamedError
+from moorage.cluster.proof import Drift, compare
+from moorage.cluster.records import Decode, R, Sink
+from moorage.cluster.stream import LineStream
+
+logger = logging.getLogger(__name__)
+
+_SHORT_WATCH_SECONDS = 5.0
+"""A watch that ends sooner without a word counts as a failure, lest we reconnect in a tight loop."""
+
+_MUTE_WATCHES = 2
+"""After so many resumed watches in a row without a byte, the version we resume from is in doubt (an etcd that was
+restored from a backup never reaches it), and there is a new list."""
+
+_VERIFY_RETRIES = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """How much at a time, and how long to wait (in seconds). How long after failures is the client's `Backoff`."""
+
+    page_size: int = 250
+    yield_every: int = 50
+    """After so many objects, other tasks get their turn."""
+    silence: float = 70.0
+    """A watch without a byte for so long is opened anew; the server sends a bookmark about every 60."""
+    initial_silence: float = 20.0
+    """The same while the server streams the initial list."""
+    watch: float = 300.0
+    """The server ends each watch after this to twice this, so that no broken one lives on."""
+    verify: float = 900.0
+    """Between two proofs, give or take a tenth; 0 turns them off."""
+
+
+class Feed(Generic[R]):
+    """List and watch of one resource, such as `/api/v1/pods` or `/api/v1/namespaces/a/pods`, into a sink.
+
+    Plain attributes tell how it goes; they are for readiness and metrics, and to be read only.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        path: str,
+        decode: Decode[R],
+        sink: Sink[R],
+        *,
+        field_selector: str = "",
+        pace: Pace | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        random: Callable[[], float] = random.random,
+    ) -> None:
+        self.path = path
+        self.counters = Counters()
+        self.state = "starting"
+        """`starting`, `listing`, `watching`, `backing off: <reason>`, `refused: <reason>` or `stopped`."""
+        self.synced = False
+        """True once the first list is complete; it stays true, see `last_byte_at` for whether it is current."""
+        self.last_byte_at: float | None = None
+        """When the server last sent anything, by `clock`; None before."""
+        self.held_selector: str | None = None
+        """The field selector that the held records were listed with; None before the first list."""
+        self.field_selector = field_selector
+        """The field selector that is wanted."""
+
+        self._client = client
+        self._decode = decode
+        self._sink = sink
+        self._intake = Intake(decode, sink, self.counters, name=path)
+        self._pace = pace or Pace()
+        self._clock = clock
+        self._random = random
+
+        self._must_list = True
+        self._streams_lists = True
+        self._mute_watches = 0
+        self._last_trouble = ""
+        self._scope: asyncio.Timeout | None = None
+        self._first_list = asyncio.Event()
+
+    @property
+    def resource_version(self) -> str:
+        """The version up to which all changes are in the sink; empty before the first list."""
+        return self._intake.resource_version
+
+    @property
+    def undecodable(self) -> dict[str, str]:
+        """Why objects (by uid) cannot be read; what the sink holds for them is their last good version, or nothing."""
+        return self._intake.undecodable
+
+    async def wait_synced(self) -> None:
+        """Wait until the first list is complete."""
+        await self._first_list.wait()
+
+    def set_field_selector(self, field_selector: str) -> None:
+        """Want another field selector: list anew with it and swap the result in; `held_selector` tells when."""
+        if field_selector != self.field_selector:
+            self.field_selector = field_selector
+            self.relist("another field selector is wanted")
+
+    def relist(self, reason: str) -> None:
+        """Break the watch off and list anew, soon."""
+        logger.info("%s: to be listed anew: %s", self.path, reason)
+        self._must_list = True
+        if self._scope is not None and not self._scope.expired():
+            self._scope.reschedule(asyncio.get_running_loop().time())
+
+    async def run(self) -> None:
+        """Keep the sink current until cancelled."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._follow(), name=f"feed {self.path}")
+                if self._pace.verify > 0:
+                    tasks.create_task(self._verify_periodically(), name=f"verify {self.path}")
+        finally:
+            self.state = "stopped"
+
+    async def verify(self) -> Drift:
+        """Prove that the sink holds what the server has: compare it with a list at exactly the version we have seen.
+
+        Drift is logged and healed by a new list. When the server no longer has that version, a newer one is tried, some
+        times. Raises ClusterError when no list could be had.
+        """
+        attempts = self._client.backoff.attempts()
+        while True:
+            if not self.resource_version:
+                raise ClusterError("nothing to verify: the first list is not complete")
+            lists = self.counters.relists
+            try:
+                drift = await compare(
+                    self._client,
+                    self.path,
+                    _selecting(self.held_selector) | {"resourceVersion": self.resource_version},
+                    decode=self._decode,
+                    held=dict(self._sink.snapshot()),
+                    skip=set(self.undecodable),
+                    page_size=self._pace.page_size,
+                    yield_every=self._pace.yield_every,
+                )
+                break
+            except ApiError as error:
+                if error.too_new:
+                    self.relist("the server has not reached the version that we have seen")
+                if attempts.failures >= _VERIFY_RETRIES or not (error.gone or error.too_new):
+                    raise
+                await attempts.wait(at_least=error.retry_after_seconds)
+        self.counters.verifications += 1
+        if drift:
+            self.counters.drifts += 1
+            logger.error("%s: what is held is not what the server has; %s", self.path, drift)
+            if lists == self.counters.relists:
+                self.relist("to heal the drift")
+        return drift
+
+    async def _verify_periodically(self) -> None:
+        await self.wait_synced()
+        while True:
+            await asyncio.sleep(self._pace.verify * (0.9 + 0.2 * self._random()))
+            try:
+                await self.verify()
+            except ClusterError as error:
+                logger.warning("%s: could not be verified: %s", self.path, error)
+            except Exception:
+                self.counters.faults += 1
+                logger.exception("%s: the verification failed by a bug", self.path)
+
+    async def _follow(self) -> None:
+        attempts = self._client.backoff.attempts()
+        while True:
+            try:
+                await self._connect_once(attempts)
+            except ClusterError as error:
+                await self._recover(error, attempts)
+            except Exception as error:
+                # A bug, in the sink most likely. What it holds is in doubt now, so it gets a complete list.
+                self.counters.faults += 1
+                self._must_list = True
+                self.state = f"backing off: {type(error).__name__}: {error}"
+                logger.exception("%s: failed by a bug; listing anew", self.path)
+                await attempts.wait()
+
+    async def _connect_once(self, attempts: Attempts) -> None:
+        """List if needed, then watch until the server ends the watch or relist() breaks it off."""
+        scope = asyncio.timeout(None)
+        try:
+            async with scope:
+                self._scope = scope
+                if self._must_list and not self._streams_lists:
+                    await self._list(attempts)
+                await self._watch(attempts)
+        except TimeoutError:
+            if not scope.expired():
+                raise
+            # Only relist() lets this scope expire. Set again, since a list may have ended in between.
+            self._must_list = True
+        finally:
+            self._scope = None
+
+    async def _list(self, attempts: Attempts) -> None:
+        selector = self.field_selector
+        self.state = "listing"
+        self._intake.begin()
+        version = ""
+        async with aclosing(
+            self._client.list_pages(self.path, _selecting(selector), limit=self._pace.page_size)
+        ) as pages:
+            async for page in pages:
+                self._note_bytes()
+                version = page.metadata.resource_version
+                for count, encoded in enumerate(page.items or ()):
+                    if count % self._pace.yield_every == 0:
+                        await asyncio.sleep(0)
+                    self._intake.add(encoded)
+        self._complete(version, selector, attempts)
+
+    async def _watch(self, attempts: Attempts) -> None:
+        """Watch from the last version, or from nothing, in which case the watch begins with the list."""
+        listing = self._must_list
+        selector = self.field_selector if listing else self.held_selector
+        self.state = "listing" if listing else "watching"
+        params = _selecting(selector) | {
+            "allowWatchBookmarks": "true",
+            "timeoutSeconds": str(max(1, round(self._pace.watch * (1 + self._random())))),
+        }
+        if listing:
+            self._intake.begin()
+            params |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
+        else:
+            params["resourceVersion"] = self.resource_version
+        silence = self._pace.initial_silence if listing else self._pace.silence
+        self.counters.connections += 1
+        began, heard = self._clock(), False
+        stream = await self._client.watch(self.path, params, silence_seconds=silence, on_bytes=self._note_bytes)
+        async with stream:
+            while lines := await self._next_lines(stream, resuming=not listing and not heard):
+                for count, line in enumerate(lines):
+                    if count % self._pace.yield_every == 0:
+                        await asyncio.sleep(0)
+                    if not listing:
+                        self._intake.apply(line)
+                    elif version := self._intake.initial(line):
+                        self._complete(version, selector or "", attempts)
+                        self.state, listing = "watching", False
+                        stream.silence_seconds = self._pace.silence
+                heard = True
+                if not listing:
+                    attempts.reset()
+        if listing:
+            raise UnreachableError("the watch ended before the list was complete")
+        if not heard and self._clock() - began < _SHORT_WATCH_SECONDS:
+            raise UnreachableError("the watch ended at once")
+
+    async def _next_lines(self, stream: LineStream, *, resuming: bool) -> list[bytes]:
+        """Read on, and count watches that were resumed and then never said a word."""
+        try:
+            lines = await stream.lines()
+        except SilentError:
+            if resuming:
+                self._mute_watches += 1
+            raise
+        self._mute_watches = 0
+        return lines
+
+    def _complete(self, version: str, selector: str, attempts: Attempts) -> None:
+        self._intake.finish(version)
+        self._must_list = False
+        self.held_selector = selector
+        self.synced = True
+        self._first_list.set()
+        attempts.reset()
+        logger.info("%s: listed at version %s", self.path, version)
+
+    async def _recover(self, error: ClusterError, attempts: Attempts) -> None:
+        """Decide whether to resume or to list anew after a failure, and wait as long as is due."""
+        streamed = self._must_list and self._streams_lists
+        if streamed and _means_no_streaming(error):
+            self._streams_lists = False
+            logger.info("%s: lists are not streamed here (%s); reading them in pages", self.path, error)
+            return
+        if _means_relist(error) or self._mute_watches >= _MUTE_WATCHES:
+            self._must_list = True
+            self._mute_watches = 0
+        refused = isinstance(error, ApiError) and (error.unauthorized or error.forbidden or error.not_found)
+        state = f"{'refused' if refused else 'backing off'}: {error}"
+        # Said once: a feed that is refused would otherwise repeat it forever.
+        level = logging.DEBUG if state == self._last_trouble and attempts.failures else logging.WARNING
+        logger.log(level, "%s: %s", self.path, state)
+        self.state = self._last_trouble = state
+        await attempts.wait(at_least=error.retry_after_seconds)
+
+    def _note_bytes(self) -> None:
+        self.last_byte_at = self._clock()
+
+
+def _selecting(field_selector: str | None) -> dict[str, str]:
+    return {"fieldSelector": field_selector} if field_selector else {}
+
+
+def _means_no_streaming(error: ClusterError) -> bool:
+    """Refused by an older server, or silently ignored by a much older one or something in between."""
+    return isinstance(error, UnstreamedError | SilentError) or (isinstance(error, ApiError) and error.invalid)
+
+
+def _means_relist(error: ClusterError) -> bool:
+    """Tell whether resuming from the last version would fail again."""
+    if isinstance(error, ApiError):
+        return error.gone or error.too_new or error.invalid
+    return isinstance(error, MalformedError)
