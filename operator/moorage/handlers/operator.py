@@ -1,0 +1,138 @@
+"""The operator's shared state, and the kopf handlers that feed it. kopf passes the state as `memo`."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import kopf
+
+from moorage.cluster.credentials import CredentialsSource
+from moorage.cluster.references import Reference
+from moorage.cluster.status_writer import Status, StatusKey, StatusWriter
+from moorage.handlers.buffers import Buffers
+from moorage.handlers.quotas import Quotas
+from moorage.quota.ledger import Ledger
+
+GROUP, VERSION = "moorage.dev", "v1alpha1"
+QUOTAS, BUFFERS = "namespacequotas", "capacitybuffers"
+KINDS = {QUOTAS: "NamespaceQuota", BUFFERS: "CapacityBuffer"}
+
+logger = logging.getLogger(__name__)
+
+
+def key_of(plural: str, namespace: str, name: str) -> StatusKey:
+    """Return the key under which an object's status is written."""
+    return StatusKey(KINDS[plural], plural, namespace, name)
+
+
+class OperatorState:
+    """All that handlers share. `writer` and the callbacks are set by the owner before anything runs."""
+
+    writer: StatusWriter
+
+    def __init__(self, ledger: Ledger, quotas: Quotas, buffers: Buffers) -> None:
+        self.ledger = ledger
+        self.quotas = quotas
+        self.buffers = buffers
+        self.specs_changed: Callable[[], None] = lambda: None
+        """Called when a spec came, changed or went."""
+        self.usage_changed = asyncio.Event()
+        self._uids: dict[StatusKey, str] = {}
+
+    def __copy__(self) -> OperatorState:
+        """kopf copies the memo for each object; they all share this one."""
+        return self
+
+    def accept(self, key: StatusKey, *, uid: str, generation: int, spec: dict[str, Any]) -> None:
+        """Take in the spec of one of our objects."""
+        self._uids[key] = uid
+        self._book(key.plural).accept(key.namespace, key.name, generation=generation, spec=spec)
+        self.specs_changed()
+        self.writer.mark(key)
+
+    def remove(self, key: StatusKey, *, uid: str) -> None:
+        """Forget one of our objects, unless it was made anew under the same name: kopf does not order the two."""
+        if self._uids.get(key, uid) != uid:
+            return
+        self._uids.pop(key, None)
+        self._book(key.plural).remove(key.namespace, key.name)
+        self.writer.forget(key)
+        self.specs_changed()
+
+    def remove_all_but(self, alive: Mapping[StatusKey, str]) -> None:
+        """Forget the objects that are not among these (key to uid): their deletion was missed in a gap of a watch."""
+        for key, uid in list(self._uids.items()):
+            if alive.get(key) != uid:
+                logger.info("%s was deleted while nobody watched", key)
+                self.remove(key, uid=uid)
+
+    def desired(self, key: StatusKey) -> Status | None:
+        """Return the status that one of our objects should have."""
+        return self._book(key.plural).desired(key.namespace, key.name)
+
+    def reference_changed(self, reference: Reference) -> None:
+        """Have the buffers sized anew that refer to an object."""
+        for namespace, name in self.buffers.referring_to(reference):
+            self.writer.mark(key_of(BUFFERS, namespace, name))
+
+    def mark_quotas(self) -> None:
+        """Have every quota's status looked at again."""
+        for namespace, name in self.quotas:
+            self.writer.mark(key_of(QUOTAS, namespace, name))
+
+    def _book(self, plural: str) -> Quotas | Buffers:
+        return self.quotas if plural == QUOTAS else self.buffers
+
+
+def registry(credentials: CredentialsSource) -> kopf.OperatorRegistry:
+    """Return the handlers of our two kinds."""
+    handlers = kopf.OperatorRegistry()
+
+    async def login(**_: Any) -> kopf.ConnectionInfo:
+        return await credentials.connection()
+
+    async def accept(*, memo: Any, body: kopf.Body, resource: kopf.Resource, **_: Any) -> None:
+        meta = body["metadata"]
+        memo.accept(
+            key_of(resource.plural, meta["namespace"], meta["name"]),
+            uid=meta["uid"],
+            generation=int(meta["generation"]),
+            spec=body.get("spec") or {},
+        )
+
+    async def observe(*, memo: Any, type: str | None, body: kopf.Body, resource: kopf.Resource, **_: Any) -> None:
+        meta = body["metadata"]
+        key = key_of(resource.plural, meta["namespace"], meta["name"])
+        if type == "DELETED":
+            memo.remove(key, uid=meta["uid"])
+            return
+        version = int(meta["resourceVersion"])
+        memo.writer.observe(key, uid=meta["uid"], resource_version=version, status=body.get("status") or {})
+
+    kopf.on.login(registry=handlers)(login)
+    for plural in KINDS:
+        kopf.on.create(GROUP, VERSION, plural, registry=handlers)(accept)
+        kopf.on.resume(GROUP, VERSION, plural, registry=handlers)(accept)
+        kopf.on.update(GROUP, VERSION, plural, registry=handlers, field="spec")(accept)
+        kopf.on.event(GROUP, VERSION, plural, registry=handlers)(observe)
+    return handlers
+
+
+def settings() -> kopf.OperatorSettings:
+    """Return kopf's settings; each differs from its default for a reason that `docs/operator.md` tells."""
+    result = kopf.OperatorSettings()
+    result.peering.standalone = True
+    result.watching.server_timeout = 300
+    result.watching.client_timeout = 330
+    result.watching.connect_timeout = 10
+    result.watching.chunk_size = 250
+    result.networking.request_timeout = 30
+    result.networking.error_backoffs = [1, 2, 4, 8, 16]
+    result.execution.max_workers = 4
+    result.persistence.finalizer = f"{GROUP}/finalizer"
+    result.persistence.diffbase_storage = kopf.AnnotationsDiffBaseStorage(prefix=GROUP)
+    result.persistence.progress_storage = kopf.AnnotationsProgressStorage(prefix=GROUP)
+    return result

@@ -1,0 +1,168 @@
+"""The status of a CapacityBuffer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from moorage.api.capacitybuffer import (
+    HYBRID_STRATEGY,
+    CapacityBufferDisplay,
+    CapacityBufferSpec,
+    CapacityBufferStatus,
+    SizingStatus,
+    Tier,
+)
+from moorage.api.conditions import Condition
+from moorage.buffer.rate import duration_text, parse_duration, parse_rate, rate_text
+from moorage.buffer.sizing import MAX_REPLICAS, Bounds, ScaleUp, Size, SizingError, Strategy, size
+from moorage.objects import PodSpec
+from moorage.quantity import canonical
+from moorage.quota.names import is_binary
+from moorage.resources import nano_of, pod_resources, with_defaults
+from moorage.status.findings import ConditionStatus, condition
+
+READY, STANDBY_UNSUPPORTED = "Ready", "StandbyUnsupported"
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """What a buffer's reference leads to."""
+
+    template: PodSpec | None
+    """The shape of one unit; None when the object has no pod template."""
+    replicas: int | None = None
+    """The size of the workload; None for a PodTemplate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unresolved:
+    """Why a reference leads nowhere; `pending` while it is still being read."""
+
+    reason: str
+    message: str
+    pending: bool = False
+
+
+NO_REFERENCE = Unresolved(
+    "NoReference", "nothing says what a unit looks like: set spec.scalableRef or spec.podTemplateRef"
+)
+
+
+def scale_up(spec: CapacityBufferSpec) -> ScaleUp | None:
+    """Read `sizing`.
+
+    Raises ValueError when a rate or latency does not parse (the CRD refuses such a spec).
+    """
+    if spec.sizing is None:
+        return None
+    return ScaleUp(
+        rate=parse_rate(spec.sizing.scale_up_rate),
+        resume=parse_duration(spec.sizing.standby_resume_latency),
+        cold=parse_duration(spec.sizing.cold_node_latency),
+    )
+
+
+def buffer_status(spec: CapacityBufferSpec, found: Workload | Unresolved, *, generation: int) -> CapacityBufferStatus:
+    """Return the size of a buffer and how it came about, or why there is none yet.
+
+    Raises ValueError when the spec does not parse.
+    """
+    if isinstance(found, Unresolved):
+        return unsized_buffer_status(found.reason, found.message, generation=generation, pending=found.pending)
+    try:
+        strategy = Strategy(spec.provisioning_strategy) if spec.provisioning_strategy else None
+    except ValueError:
+        return unsized_buffer_status(
+            "UnsupportedStrategy",
+            f"spec.provisioningStrategy {spec.provisioning_strategy!r} is not known; use {Strategy.ACTIVE}, "
+            f"{Strategy.STANDBY}, or leave it out",
+            generation=generation,
+        )
+    arrivals, unit = scale_up(spec), unit_requests(found.template)
+    bounds = Bounds(
+        replicas=spec.replicas,
+        percentage=spec.percentage,
+        workload_replicas=found.replicas,
+        limits={name: nano_of(value) for name, value in spec.limits.items()} if spec.limits is not None else None,
+        unit=unit,
+    )
+    try:
+        result = size(arrivals, bounds, strategy)
+    except SizingError as error:
+        return unsized_buffer_status(error.reason, str(error), generation=generation)
+    return CapacityBufferStatus(
+        observed_generation=generation,
+        replicas=result.replicas,
+        active=Tier(replicas=result.active),
+        standby=Tier(replicas=result.standby),
+        provisioning_strategy=_strategy_in_force(arrivals, strategy),
+        sizing=_sizing(arrivals, bounds, result),
+        display=CapacityBufferDisplay(
+            active=str(result.active),
+            standby=str(result.standby),
+            rate=f"{rate_text(arrivals.rate)}/s" if arrivals is not None else "",
+        ),
+        conditions=(_ready(result, generation), _standby(arrivals, strategy, generation)),
+    )
+
+
+def unsized_buffer_status(reason: str, message: str, *, generation: int, pending: bool = False) -> CapacityBufferStatus:
+    """Return the status of a buffer that has no size: nothing but the reason."""
+    status: ConditionStatus = "Unknown" if pending else "False"
+    return CapacityBufferStatus(
+        observed_generation=generation,
+        conditions=(condition(READY, status, reason, message, generation=generation),),
+    )
+
+
+def unit_requests(template: PodSpec | None) -> Mapping[str, int] | None:
+    """Return what one unit requests as the API server would store it, in nano-units, or None without a template.
+
+    Raises QuantityError.
+    """
+    return None if template is None else pod_resources(with_defaults(template)).requests
+
+
+def _strategy_in_force(arrivals: ScaleUp | None, strategy: Strategy | None) -> str:
+    if strategy is not None:
+        return strategy.value
+    return HYBRID_STRATEGY if arrivals is not None else Strategy.ACTIVE.value
+
+
+def _sizing(arrivals: ScaleUp | None, bounds: Bounds, result: Size) -> SizingStatus:
+    return SizingStatus(
+        method="Mean" if arrivals is not None else "Fixed",
+        scale_up_rate=rate_text(arrivals.rate) if arrivals is not None else "",
+        standby_resume_latency=duration_text(arrivals.resume) if arrivals is not None else "",
+        cold_node_latency=duration_text(arrivals.cold) if arrivals is not None else "",
+        workload_replicas=bounds.workload_replicas,
+        unit={name: canonical(amount, binary=is_binary(name)) for name, amount in sorted((bounds.unit or {}).items())},
+        floor=_stored(result.floor),
+        cap=_stored(result.cap),
+        explanation=result.explanation,
+    )
+
+
+def _stored(count: int | None) -> int | None:
+    return None if count is None else min(count, MAX_REPLICAS)
+
+
+def _ready(result: Size, generation: int) -> Condition:
+    if result.bound_by == "int32":
+        message = f"the size is cut to {MAX_REPLICAS}, the largest count that Kubernetes stores"
+        return condition(READY, "True", "Clamped", message, generation=generation)
+    message = f"the size is known: {result.active} active and {result.standby} standby"
+    return condition(READY, "True", "Reconciled", message, generation=generation)
+
+
+def _standby(arrivals: ScaleUp | None, strategy: Strategy | None, generation: int) -> Condition:
+    if arrivals is not None and strategy is not Strategy.ACTIVE and not arrivals.standby_helps:
+        message = (
+            f"standbyResumeLatency ({duration_text(arrivals.resume)}) is not below coldNodeLatency "
+            f"({duration_text(arrivals.cold)}), so standby capacity buys nothing"
+        )
+        return condition(STANDBY_UNSUPPORTED, "True", "ResumeNotFaster", message, generation=generation)
+    return condition(
+        STANDBY_UNSUPPORTED, "False", "NotConcerned", "nothing speaks against standby", generation=generation
+    )
