@@ -100,34 +100,62 @@ def is_best_effort(spec: PodSpec) -> bool:
 def with_defaults(spec: PodSpec) -> PodSpec:
     """Return the spec as the API server stores it: limits become missing requests, amounts are whole milli-units.
 
-    Follows `SetDefaults_Pod` and `defaultPodRequests` of pkg/apis/core/v1/defaults.go v1.36. LimitRanges,
-    RuntimeClasses and webhooks are not applied. Raises QuantityError.
+    Follows `SetDefaults_Pod`, `defaultHugePagePodLimits` and `defaultPodRequests` of pkg/apis/core/v1/defaults.go
+    v1.36. LimitRanges, RuntimeClasses and webhooks are not applied. Raises QuantityError.
     """
     filled = msgspec.structs.replace(
         spec,
-        containers=[_container_with_defaults(each) for each in spec.containers or ()],
-        init_containers=[_container_with_defaults(each) for each in spec.init_containers or ()],
-        overhead=_whole_milli(spec.overhead),
+        containers=[_with_limits_as_requests(each) for each in spec.containers or ()],
+        init_containers=[_with_limits_as_requests(each) for each in spec.init_containers or ()],
     )
-    if spec.resources is None or not spec.resources.limits:
-        return filled
-    requests = {name: canonical(amount) for name, amount in _aggregate(filled, "requests", {}, False).items()}
-    limits = _whole_milli(spec.resources.limits) or {}
-    defaults = {name: text for name, text in {**limits, **requests}.items() if is_pod_level(name)}
-    given = _whole_milli(spec.resources.requests) or {}
     return msgspec.structs.replace(
-        filled, resources=ResourceRequirements(requests={**defaults, **given}, limits=limits)
+        filled,
+        containers=[_container_in_whole_milli(each) for each in filled.containers or ()],
+        init_containers=[_container_in_whole_milli(each) for each in filled.init_containers or ()],
+        overhead=_whole_milli(spec.overhead),
+        resources=_requirements_in_whole_milli(_pod_level_with_defaults(filled)),
     )
 
 
-def _container_with_defaults(container: Container) -> Container:
+def _with_limits_as_requests(container: Container) -> Container:
     if container.resources is None:
         return container
-    limits = _whole_milli(container.resources.limits) or {}
-    requests = _whole_milli(container.resources.requests) or {}
+    limits, requests = container.resources.limits or {}, container.resources.requests or {}
     return msgspec.structs.replace(
         container, resources=ResourceRequirements(requests={**limits, **requests}, limits=limits)
     )
+
+
+def _pod_level_with_defaults(spec: PodSpec) -> ResourceRequirements | None:
+    """Fill in what the pod as a whole asks for, once it asks for anything: hugepages limits, then all requests.
+
+    A request follows the containers where it can be overcommitted (cpu, memory), else the pod's own limit.
+    """
+    given = spec.resources
+    if given is None or not (given.requests or given.limits):
+        return given
+    requests, limits = dict(given.requests or {}), dict(given.limits or {})
+    for name, amount in _aggregate(spec, "limits", {}, False).items():
+        if name.startswith("hugepages-") and name not in requests:
+            limits.setdefault(name, canonical(amount))
+    if limits:
+        for name, amount in _aggregate(spec, "requests", {}, False).items():
+            if name in ("cpu", "memory"):
+                requests.setdefault(name, canonical(amount))
+        for name, text in limits.items():
+            if is_pod_level(name):
+                requests.setdefault(name, text)
+    return ResourceRequirements(requests=requests, limits=limits)
+
+
+def _container_in_whole_milli(container: Container) -> Container:
+    return msgspec.structs.replace(container, resources=_requirements_in_whole_milli(container.resources))
+
+
+def _requirements_in_whole_milli(requirements: ResourceRequirements | None) -> ResourceRequirements | None:
+    if requirements is None:
+        return None
+    return ResourceRequirements(requests=_whole_milli(requirements.requests), limits=_whole_milli(requirements.limits))
 
 
 def _whole_milli(resources: ResourceList | None) -> ResourceList | None:
