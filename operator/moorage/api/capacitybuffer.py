@@ -304,6 +304,9 @@ class CapacityBufferStatus(msgspec.Struct, frozen=True, kw_only=True, rename="ca
             """
             Ready: the size is known and follows its inputs; False names what is missing, such as a template or a
             workload, and clears by itself when it appears.
+
+            StandbyUnsupported: standby capacity is asked for and would buy nothing, since a resume takes no less time
+            than a new node.
             """
         ),
     ] = ()

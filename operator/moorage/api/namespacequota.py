@@ -64,7 +64,8 @@ class NamespaceQuotaSpec(msgspec.Struct, frozen=True, kw_only=True, rename="came
                   CrossNamespacePodAffinity   pods with affinity across namespaces
                   VolumeAttributesClass       claims with a class
 
-                Terminating has nothing to do with pods being deleted.
+                Terminating has nothing to do with pods being deleted. Claims are not counted by this version, so
+                VolumeAttributesClass makes Ready false (reason UnsupportedScope).
 
                 BestEffort goes with pods only; the other pod scopes with pods, cpu and memory (also with requests. or
                 limits. in front). Unlike those of a ResourceQuota, these scopes can be changed later.
@@ -147,8 +148,10 @@ class NamespaceQuotaStatus(msgspec.Struct, frozen=True, kw_only=True, rename="ca
         tuple[Condition, ...],
         condition_list(
             """
-            Ready: everything in hard is counted and used is current; False names what is not, and why.
-            NearLimit: a resource is nearly used up; the message names it.
+            Ready: everything in hard is counted and used is current; False or Unknown says what is not, and why.
+
+            NearLimit: a resource is used to 90% or more; the message names it.
+
             Exceeded: used is above hard, as happens when hard was lowered or the quota came after the pods.
             """
         ),

@@ -1,0 +1,190 @@
+"""Specs of CapacityBuffer and what is said about them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .case import NEGATIVE, NOT_QUANTITY, Case
+
+RATE = (
+    'is not a rate: write pods per second as a number, such as 2 or "0.5", or with a unit of time, such as "120/m" or '
+    '"90/h"; at most 9 digits before and after the point'
+)
+DURATION = "is not a duration: write a number and a unit (ms, s, m, h), such as 30s, 1m30s or 500ms"
+NO_COLD_START = "must be more than zero: without a cold start nothing needs to stand ready"
+NEEDS_SIZE = "a buffer with podTemplateRef needs a size: give sizing, replicas or limits"
+ONE_SHAPE = "give podTemplateRef or scalableRef, not both: each sets the shape of a unit"
+TEMPLATE = {"podTemplateRef": {"name": "unit"}}
+WORKLOAD = {"scalableRef": {"apiGroup": "apps", "kind": "Deployment", "name": "web"}}
+
+
+def _sizing(rate: Any = 2, resume: Any = "30s", cold: Any = "90s") -> dict[str, Any]:
+    return {"sizing": {"scaleUpRate": rate, "standbyResumeLatency": resume, "coldNodeLatency": cold}}
+
+
+def _at_sizing(field: str, message: str) -> tuple[tuple[str, str], ...]:
+    return ((f"spec.sizing.{field}", message),)
+
+
+def _limits(name: str, value: Any, *problems: tuple[str, str]) -> dict[str, Any]:
+    return {"spec": {**WORKLOAD, "limits": {name: value}}, "problems": problems}
+
+
+def _not_text(field: str, value: int) -> dict[str, Any]:
+    path = f"spec.sizing.{field}"
+    return {
+        "problems": ((path, f"must be of type string, not {value}"),),
+        "server": ((path, f'Invalid value: "integer": {path} in body must be of type string: "integer"'),),
+    }
+
+
+BUFFERS = [
+    Case("neither a shape nor a size", {}),
+    Case("the hybrid of the documentation", {**WORKLOAD, **_sizing()}),
+    Case(
+        "everything",
+        {**WORKLOAD, **_sizing(), "replicas": 10, "percentage": 20, "limits": {"cpu": "400", "memory": "1Ti"}},
+    ),
+    Case("a template with replicas", {**TEMPLATE, "replicas": 3}),
+    Case("a template with limits", {**TEMPLATE, "limits": {"cpu": 4}}),
+    Case("a template with sizing", {**TEMPLATE, **_sizing()}),
+    Case("a workload alone", WORKLOAD),
+    Case("a workload without a group", {"scalableRef": {"kind": "ReplicationController", "name": "web"}}),
+    Case("a template alone", TEMPLATE, (("spec", NEEDS_SIZE),)),
+    Case("a template with a percentage", {**TEMPLATE, "percentage": 20}, (("spec", NEEDS_SIZE),)),
+    Case("two shapes", {**TEMPLATE, **WORKLOAD, "replicas": 1}, (("spec", ONE_SHAPE),)),
+    Case(
+        "a template without a name",
+        {"podTemplateRef": {}, "replicas": 1},
+        (("spec.podTemplateRef.name", "is required"),),
+        (("spec.podTemplateRef.name", "Required value"),),
+    ),
+    Case(
+        "a template with an empty name",
+        {"podTemplateRef": {"name": ""}, "replicas": 1},
+        (("spec.podTemplateRef.name", "must not be empty"),),
+        (
+            (
+                "spec.podTemplateRef.name",
+                'Invalid value: "": spec.podTemplateRef.name in body should be at least 1 chars long',
+            ),
+        ),
+    ),
+    # sizing
+    *(
+        Case(f"rate {rate!r}", {**WORKLOAD, **_sizing(rate=rate)})
+        for rate in (0, 2, "2", "0.5", "120/m", "0.25/s", "90/h", "999999999", 999999999)
+    ),
+    *(
+        Case(f"rate {rate!r}", {**WORKLOAD, **_sizing(rate=rate)}, _at_sizing("scaleUpRate", RATE))
+        for rate in ("fast", "500m", "2 /s", "2/d", ".5", "2.", "", "1e3", 1000000000, "1234567890")
+    ),
+    *(
+        Case(f"rate {rate!r}", {**WORKLOAD, **_sizing(rate=rate)}, _at_sizing("scaleUpRate", NEGATIVE))
+        for rate in (-1, "-0.5/m")
+    ),
+    Case(
+        "bare fraction as rate",
+        {**WORKLOAD, **_sizing(rate=0.5)},
+        _at_sizing("scaleUpRate", 'must be an integer or a string, not 0.5; quote it: "0.5"'),
+        _at_sizing(
+            "scaleUpRate",
+            'Invalid value: "number": spec.sizing.scaleUpRate in body must be of type integer,string: "number"',
+        ),
+    ),
+    *(
+        Case(f"latencies {resume} and {cold}", {**WORKLOAD, **_sizing(resume=resume, cold=cold)})
+        for resume, cold in [
+            ("0s", "90s"),
+            ("0", "1ms"),
+            ("500ms", "1m30s"),
+            ("1.5s", "1h2m3.5s"),
+            ("90s", "30s"),
+            ("24h", "24h"),
+            ("300000ms", "1ns"),
+        ]
+    ),
+    *(
+        Case(f"resume {text!r}", {**WORKLOAD, **_sizing(resume=text)}, _at_sizing("standbyResumeLatency", DURATION))
+        for text in ("30", "soon", "", "s", "1d", "30 s", "1m 30s", "+30s", "PT30S", "123456s")
+    ),
+    *(
+        Case(f"cold {text!r}", {**WORKLOAD, **_sizing(cold=text)}, _at_sizing("coldNodeLatency", NO_COLD_START))
+        for text in ("0", "0s", "0m0.0s")
+    ),
+    Case("negative resume", {**WORKLOAD, **_sizing(resume="-30s")}, _at_sizing("standbyResumeLatency", NEGATIVE)),
+    Case("negative cold", {**WORKLOAD, **_sizing(cold="-1m30s")}, _at_sizing("coldNodeLatency", NEGATIVE)),
+    Case(
+        "more than a day", {**WORKLOAD, **_sizing(cold="24h1s")}, _at_sizing("coldNodeLatency", "must be at most 24h")
+    ),
+    Case("seconds without a unit", {**WORKLOAD, **_sizing(cold=90)}, **_not_text("coldNodeLatency", 90)),
+    Case(
+        "sizing without a latency",
+        {**WORKLOAD, "sizing": {"scaleUpRate": 2, "standbyResumeLatency": "30s"}},
+        _at_sizing("coldNodeLatency", "is required"),
+        _at_sizing("coldNodeLatency", "Required value"),
+    ),
+    # counts
+    *(
+        Case(f"{field} {value}", {**WORKLOAD, field: value})
+        for field in ("replicas", "percentage")
+        for value in (0, 250, 2147483647)
+    ),
+    *(
+        Case(
+            f"negative {field}",
+            {**WORKLOAD, field: -1},
+            ((f"spec.{field}", "must be at least 0"),),
+            ((f"spec.{field}", f"Invalid value: -1: spec.{field} in body should be greater than or equal to 0"),),
+        )
+        for field in ("replicas", "percentage")
+    ),
+    Case(
+        "percentage beyond int32",
+        {**WORKLOAD, "percentage": 2147483648},
+        (("spec.percentage", "must be at most 2147483647"),),
+        (
+            (
+                "spec.percentage",
+                "Invalid value: 2147483648: spec.percentage in body should be less than or equal to 2147483647",
+            ),
+        ),
+    ),
+    # limits
+    *(
+        Case(f"limits of {name}", **_limits(name, 4))
+        for name in ("cpu", "memory", "ephemeral-storage", "hugepages-2Mi", "nvidia.com/gpu")
+    ),
+    Case("limits of nothing", **_limits("cpu", 0)),
+    Case(
+        "no limits at all",
+        {**WORKLOAD, "limits": {}},
+        (("spec.limits", 'must name at least one resource, such as cpu: "400"; leave limits out for no cap'),),
+    ),
+    Case("negative limits", **_limits("cpu", "-1", ("spec.limits[cpu]", NEGATIVE))),
+    Case("limits that do not parse", **_limits("cpu", "four", ("spec.limits[cpu]", NOT_QUANTITY))),
+    *(
+        Case(f"limits with the key {name}", **_limits(name, 4, ("spec.limits", f'["{name}"]: {message}')))
+        for message, names in [
+            (
+                "limits caps the sum of what the units request, not their number: give the number as replicas",
+                ("pods", "count/pods"),
+            ),
+            (
+                "limits caps requests and takes container resource names: write it without requests. or limits.",
+                ("requests.cpu", "limits.memory", "requests.nvidia.com/gpu"),
+            ),
+            (
+                "nothing a container can request: write cpu, memory, ephemeral-storage, hugepages-<size> or a name with "
+                "a domain, such as nvidia.com/gpu",
+                ("gpu", "storage", "services"),
+            ),
+        ]
+        for name in names
+    ),
+    # strategy
+    *(
+        Case(f"strategy {text!r}", {**WORKLOAD, "replicas": 1, "provisioningStrategy": text})
+        for text in ("buffer.x-k8s.io/active-capacity", "buffer.gke.io/standby-capacity", "", "example.com/other")
+    ),
+]
