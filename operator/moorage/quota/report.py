@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
 from moorage.quantity import canonical, short
 from moorage.quota.names import COUNT_PODS, PODS, display_order, is_binary, short_name
@@ -128,9 +129,9 @@ class QuotaReport:
 
     @property
     def fullest(self) -> ResourceLine | None:
-        """The resource that will run out first; a ban (`hard` 0, nothing used) does not count."""
+        """The resource that will run out first, by exact share; a ban (`hard` 0, nothing used) does not count."""
         candidates = [line for line in self.lines if line.hard or line.used]
-        return max(candidates, key=lambda line: line.percent, default=None)
+        return max(candidates, key=_share, default=None)
 
     @property
     def near(self) -> list[ResourceLine]:
@@ -141,6 +142,11 @@ class QuotaReport:
     def exceeded(self) -> list[ResourceLine]:
         """The resources of which more is used than allowed."""
         return [line for line in self.lines if line.exceeded]
+
+
+def _share(line: ResourceLine) -> tuple[bool, Fraction]:
+    """How full a resource is; one that is used although nothing of it is allowed is fuller than any other."""
+    return (line.hard == 0, Fraction(line.used, line.hard or 1))
 
 
 def report(hard: Mapping[str, int], used: Mapping[str, int]) -> QuotaReport:
