@@ -38,7 +38,8 @@ class QuantityError(ValueError):
 class Quantity:
     """An exact amount; equal and ordered by value alone, whatever the spelling was.
 
-    `nano` is the value in nano-units. `binary` only chooses the spelling: powers of 1024 (`Mi`) or of 1000 (`M`).
+    `nano` is the value in nano-units. `binary` only chooses the spelling: powers of 1024 (`Mi`) or of 1000 (`M`); a sum
+    is spelled like its first term that is not 0.
     """
 
     nano: int
@@ -54,10 +55,10 @@ class Quantity:
         return cls(parse_nano(text), binary=text.endswith("i"))
 
     def __add__(self, other: Quantity) -> Quantity:
-        return Quantity(self.nano + other.nano, self.binary)
+        return Quantity(self.nano + other.nano, self.binary if self.nano else other.binary)
 
     def __sub__(self, other: Quantity) -> Quantity:
-        return Quantity(self.nano - other.nano, self.binary)
+        return Quantity(self.nano - other.nano, self.binary if self.nano else other.binary)
 
     def __str__(self) -> str:
         return canonical(self.nano, binary=self.binary)
@@ -68,7 +69,7 @@ def number_text(value: float) -> str:
 
     Raises QuantityError for booleans, infinities and not-a-number.
     """
-    if isinstance(value, bool) or not math.isfinite(value):
+    if isinstance(value, bool) or (isinstance(value, float) and not math.isfinite(value)):
         raise QuantityError(f"{value!r} is not a quantity; write a number such as 2, 500m or 1.5Gi")
     return repr(value)
 
