@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import Context, Decimal
 from fractions import Fraction
 
 _RATE = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)(?:/(?P<per>s|m|h))?")
@@ -53,7 +54,7 @@ def parse_duration(text: str) -> Fraction:
 
 
 def rate_text(rate: Fraction) -> str:
-    """Spell a rate in pods per second: `2`, `0.5`, or the nearest six digits of what has no short decimal."""
+    """Spell a rate in pods per second: `2`, `0.5`, or six digits of what has no short decimal (`0.0111111`)."""
     return _decimal(rate)
 
 
@@ -65,4 +66,8 @@ def duration_text(seconds: Fraction) -> str:
 
 
 def _decimal(value: Fraction) -> str:
-    return f"{float(value):.6f}".rstrip("0").rstrip(".")
+    """Spell exactly what nine decimals can hold, else the nearest number of six significant digits."""
+    exact = (value * 10**9).denominator == 1
+    digits = Context(prec=64 if exact else 6).divide(Decimal(value.numerator), Decimal(value.denominator))
+    text = format(digits, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
