@@ -107,8 +107,8 @@ def size(scale_up: ScaleUp | None, bounds: Bounds, strategy: Strategy | None = N
         total, bound_by = MAX_REPLICAS, "int32"
     active, standby = _split(total, scale_up, strategy)
     result = Size(total, active, standby, bound_by, floor, cap, explanation="")
-    notes = _notes(result, wanted, floor_text)
-    return replace(result, explanation="; ".join([*_explain(result, scale_up, strategy), *notes]))
+    explanation = "; ".join([*_explain(result, scale_up, strategy), *_notes(result, floor_text)])
+    return replace(result, explanation=explanation)
 
 
 def _wanted(scale_up: ScaleUp | None, strategy: Strategy | None) -> int | None:
@@ -163,30 +163,46 @@ def _cap(bounds: Bounds) -> int | None:
     return min(quotients)
 
 
-def _notes(result: Size, wanted: int, floor_text: str) -> list[str]:
+def _notes(result: Size, floor_text: str) -> list[str]:
     """Say of each bound whether it decided."""
     notes = []
-    total, floor, cap = result.replicas, result.floor, result.cap
-    if floor is not None:
-        state = "decides" if wanted == floor == total else "is cut by the cap" if floor > total else "is exceeded"
-        notes.append(f"floor {floor}{floor_text} {state}")
-    if cap is not None:
-        notes.append(f"cap {cap} {'decides' if total == cap and wanted >= cap else 'is not reached'}")
+    if result.floor is not None:
+        notes.append(f"floor {result.floor}{floor_text} {_floor_state(result, result.floor)}")
+    if result.cap is not None:
+        notes.append(f"cap {result.cap} {_cap_state(result, result.cap)}")
+    if result.bound_by == "int32":
+        notes.append(f"{MAX_REPLICAS} is the largest count that Kubernetes stores")
     return notes
+
+
+def _floor_state(result: Size, floor: int) -> str:
+    if result.bound_by in ("replicas", "percentage"):
+        return "decides"
+    if floor > result.replicas:
+        return "is cut" if result.bound_by == "int32" else "is cut by the cap"
+    return "is just met" if floor == result.replicas else "is exceeded"
+
+
+def _cap_state(result: Size, cap: int) -> str:
+    if result.bound_by == "limits":
+        return "decides"
+    return "is just reached" if cap == result.replicas else "is not reached"
 
 
 def _explain(result: Size, scale_up: ScaleUp | None, strategy: Strategy | None) -> list[str]:
     """Say how each tier's units came about."""
     total, active, standby = result.replicas, result.active, result.standby
     if scale_up is None:
-        return [f"{'standby' if strategy is Strategy.STANDBY else 'active'} {total} from {_SOURCE[result.bound_by]}"]
+        tier, source = "standby" if strategy is Strategy.STANDBY else "active", _SOURCE.get(result.bound_by)
+        return [f"{tier} {total} from {source}" if source else f"{tier} {total}"]
     rate = f"{rate_text(scale_up.rate)} pods/s"
     resume, cold = duration_text(scale_up.resume), duration_text(scale_up.cold)
     by_rate = result.bound_by == "rate"
     useless = f"a resume of {resume} is not quicker than a cold start of {cold}, so standby buys nothing"
     if strategy is Strategy.STANDBY:
-        text = f"standby {standby}" + (f" = {rate} x ({cold} - {resume})" if by_rate else "")
-        return [text] if scale_up.standby_helps else [text, useless]
+        if not scale_up.standby_helps:
+            return [f"standby {standby}", useless]
+        return [f"standby {standby}" + (f" = {rate} x ({cold} - {resume})" if by_rate else "")]
     if strategy is Strategy.ACTIVE or not scale_up.standby_helps:
         text = f"active {active}" + (f" = {rate} x {cold}" if by_rate else "")
         return [text] if strategy is Strategy.ACTIVE else [text, useless]
@@ -201,5 +217,4 @@ _SOURCE = {
     "replicas": "spec.replicas",
     "percentage": "spec.percentage",
     "limits": "spec.limits",
-    "int32": "the largest count that Kubernetes stores",
 }
