@@ -1,0 +1,263 @@
+"""A control plane of our own: real etcd, Kubernetes and kwok (and Karpenter) on this machine's loopback."""
+
+import fcntl
+import shutil
+import ssl
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+from .binaries import Binaries, find_binaries
+from .build import to_stderr
+from .certificates import CLIENTS, make_certificates
+from .cluster import Cluster
+from .commands import (
+    APISERVER,
+    CONTROLLER_MANAGER,
+    ETCD,
+    KARPENTER,
+    KWOK,
+    SCHEDULER,
+    Options,
+    Place,
+    component_command,
+    karpenter_environment,
+)
+from .component import Component, ComponentError, tail
+from .kubeconfig import client_certificate, cluster_entry, make_kubeconfig, write_kubeconfig
+from .ports import ReservedPort, free_port
+from .waiting import wait_for
+
+START_TIMEOUT_SECONDS = 60.0
+PROBE_TIMEOUT_SECONDS = 2.0
+PORT_ATTEMPTS = 3
+RESERVED_PORTS = (ETCD, "etcd-peer", APISERVER, CONTROLLER_MANAGER, SCHEDULER)
+FREE_PORTS = {KWOK: (KWOK,), KARPENTER: (KARPENTER, "karpenter-metrics")}
+HEALTH = {
+    ETCD: ("http", "/health"),
+    APISERVER: ("https", "/readyz"),
+    CONTROLLER_MANAGER: ("https", "/healthz"),
+    SCHEDULER: ("https", "/healthz"),
+    KWOK: ("http", "/healthz"),
+    KARPENTER: ("http", "/readyz"),
+}
+NOT_READY = (urllib.error.URLError, OSError)
+
+
+class ControlPlane(Cluster):
+    """Starts a control plane on entering, ends it on leaving, or when its process ends in whatever way.
+
+    Its files (kubeconfig, certificates, logs, etcd's data) are in `directory`, or in a temporary folder that goes
+    away with it; set `keep_logs` to keep that folder.
+    """
+
+    def __init__(
+        self,
+        directory: Path | None = None,
+        *,
+        options: Options | None = None,
+        binaries: Binaries | None = None,
+        report: Callable[[str], None] = to_stderr,
+    ) -> None:
+        self.options = options or Options()
+        self.binaries = binaries or find_binaries(karpenter=self.options.karpenter, report=report)
+        self.temporary = directory is None
+        self.keep_logs = not self.temporary
+        self.start_seconds = 0.0
+        folder = Path(tempfile.mkdtemp(prefix="moorage-cluster-")) if directory is None else directory.absolute()
+        super().__init__(folder / "kubeconfig", self.binaries.command("kubectl"), folder)
+        self.components: dict[str, Component] = {}
+        self._lock: IO[str] | None = None
+        self._reserved: dict[str, ReservedPort] = {}
+
+    def __enter__(self) -> Self:
+        try:
+            self._start_all()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # One component at a time: for tests of what happens when it fails.
+
+    def start(self, component: str, timeout: float = START_TIMEOUT_SECONDS) -> None:
+        """Start a component and wait until it says that it is healthy."""
+        process = self.components[component]
+        for attempt in range(PORT_ATTEMPTS):
+            self.place.ports.update({port: free_port() for port in FREE_PORTS.get(component, ())})
+            written = process.log.stat().st_size if process.log.exists() else 0
+            self._launch(component)
+            try:
+                self.wait_until_healthy(component, timeout)
+                return
+            except ComponentError:
+                lost_race = "address already in use" in tail(process.log, 100, since=written)
+                if component not in FREE_PORTS or not lost_race or attempt == PORT_ATTEMPTS - 1:
+                    raise
+
+    def stop(self, component: str) -> None:
+        """End a component with SIGTERM."""
+        self.components[component].stop()
+
+    def kill(self, component: str) -> None:
+        """End a component with SIGKILL."""
+        self.components[component].kill()
+
+    def restart(self, component: str) -> None:
+        """End a component in order and start it again on the same port and data."""
+        self.stop(component)
+        self.start(component)
+
+    def pause(self, component: str) -> None:
+        """Freeze a component: it keeps its connections and answers nothing."""
+        self.components[component].pause()
+
+    def resume(self, component: str) -> None:
+        """Let a paused component go on."""
+        self.components[component].resume()
+
+    def wait_until_healthy(self, component: str, timeout: float = START_TIMEOUT_SECONDS) -> None:
+        """Wait until a component's health check succeeds; raises at once when its process ends."""
+        process = self.components[component]
+
+        def healthy() -> bool:
+            process.require_running()
+            return self._probe(component)
+
+        wait_for(
+            healthy,
+            timeout=timeout,
+            ignore=NOT_READY,
+            message=lambda: f"{component} healthy; the end of its log {process.log}:\n{process.tail()}",
+        )
+
+    # Logs
+
+    @property
+    def logs(self) -> Path:
+        """The folder of the components' logs."""
+        return self.directory / "logs"
+
+    def log_sizes(self) -> dict[str, int]:
+        """How long each log is now: for `logs_since`."""
+        return {path.name: path.stat().st_size for path in self.logs.glob("*.log")}
+
+    def logs_since(self, sizes: Mapping[str, int], lines: int = 20) -> dict[str, str]:
+        """The last lines that each component wrote since then; those that wrote nothing are left out."""
+        paths = sorted(self.logs.glob("*.log"))
+        texts = {path.stem: tail(path, lines, since=sizes.get(path.name, 0)) for path in paths}
+        return {name: text for name, text in texts.items() if text}
+
+    # Start and end of the whole
+
+    def _start_all(self) -> None:
+        started = time.monotonic()
+        self._prepare()
+        self.start(ETCD)
+        self.start(APISERVER)
+        for component in (CONTROLLER_MANAGER, SCHEDULER):
+            self._launch(component)
+        self.start(KWOK)
+        for component in (CONTROLLER_MANAGER, SCHEDULER):
+            self.wait_until_healthy(component)
+        self.wait_for_service_account("default", timeout=START_TIMEOUT_SECONDS)
+        if self.options.karpenter:
+            self._start_karpenter()
+        self.start_seconds = time.monotonic() - started
+
+    def _prepare(self) -> None:
+        """Claim the folder, empty it of what another cluster left, and make certificates and kubeconfigs."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self._lock = _claim(self.directory)
+        for name in ("etcd", "pki", "kubeconfigs", "logs", "bin"):
+            shutil.rmtree(self.directory / name, ignore_errors=True)
+        self.logs.mkdir()
+        self._reserved = {name: ReservedPort() for name in RESERVED_PORTS}
+        ports = {name: port.number for name, port in self._reserved.items()}
+        certificates = make_certificates(self.directory / "pki")
+        self.place = Place(self.directory, certificates, ports)
+        self._ssl = ssl.create_default_context(cafile=str(certificates.authority))
+        for client in CLIENTS:
+            server = cluster_entry(self.place.url(APISERVER, "https"), certificates.authority)
+            user = client_certificate(certificates.clients[client])
+            write_kubeconfig(self.place.kubeconfig(client), make_kubeconfig("moorage", server, user))
+        self._make_kubectl()
+        names = [ETCD, APISERVER, CONTROLLER_MANAGER, SCHEDULER, KWOK]
+        for name in [*names, KARPENTER] if self.options.karpenter else names:
+            self.components[name] = Component(
+                name,
+                [],
+                log=self.logs / f"{name}.log",
+                remove_when_orphaned=[self.directory if self.temporary else self.place.data] if name == ETCD else [],
+            )
+
+    def _make_kubectl(self) -> None:
+        """A kubectl to put on PATH beside the kubeconfig."""
+        folder = self.directory / "bin"
+        folder.mkdir()
+        (folder / "kubectl").symlink_to(self.binaries.command("kubectl")[0])
+
+    def _launch(self, component: str) -> None:
+        process = self.components[component]
+        process.command = component_command(component, binaries=self.binaries, place=self.place, options=self.options)
+        if component == KARPENTER:
+            process.environment = karpenter_environment(self.place)
+        for name, port in self._reserved.items():
+            if name.startswith(component):
+                port.hand_over()
+        process.start()
+
+    def _start_karpenter(self) -> None:
+        for crd in self.binaries.karpenter_crds:
+            self.kubectl("create", "-f", str(crd))
+        self.kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
+        self.start(KARPENTER)
+
+    def _probe(self, component: str) -> bool:
+        scheme, path = HEALTH[component]
+        handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({})]
+        if scheme == "https":
+            handlers.append(urllib.request.HTTPSHandler(context=self._ssl))
+        opener = urllib.request.build_opener(*handlers)
+        with opener.open(self.place.url(component, scheme) + path, timeout=PROBE_TIMEOUT_SECONDS) as answer:
+            return bool(answer.status == 200)
+
+    def close(self) -> None:
+        """End everything. Nothing of a cluster's data outlives it, so there is nothing to shut down in order."""
+        for process in reversed(self.components.values()):
+            process.kill()
+            process.wait(0)
+        for port in self._reserved.values():
+            port.release()
+        self.components.clear()
+        self._reserved.clear()
+        if self._lock is None:  # it never started: the folder may be another cluster's
+            return
+        for name in ("etcd", "pki", "kubeconfigs", "bin"):
+            shutil.rmtree(self.directory / name, ignore_errors=True)
+        self.kubeconfig.unlink(missing_ok=True)
+        if self.temporary and not self.keep_logs:
+            shutil.rmtree(self.directory, ignore_errors=True)
+        self._lock.close()
+        self._lock = None
+
+
+def _claim(directory: Path) -> IO[str]:
+    """Lock a folder, so that two control planes never share one."""
+    lock = (directory / "lock").open("a")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.close()
+        raise ComponentError(f"a control plane runs already with its files in {directory}") from None
+    return lock

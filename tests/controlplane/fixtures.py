@@ -1,0 +1,154 @@
+"""pytest fixtures for tests against a real control plane; see docs/control-plane.md."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .binaries import Binaries, find_binaries, find_kubectl
+from .cluster import Cluster
+from .commands import Options
+from .control_plane import ControlPlane
+
+USER_KUBECONFIG = "MOORAGE_KUBECONFIG"
+LOG_LINES = 25
+FIXTURES = {"control_plane", "start_control_plane"}
+
+Prepared = Binaries | BaseException
+_prepared = pytest.StashKey[Prepared]()
+_running = pytest.StashKey[list[ControlPlane]]()
+_kept_logs = pytest.StashKey[list[Path]]()
+_log_sizes = pytest.StashKey[dict[ControlPlane, dict[str, int]]]()
+
+
+@pytest.fixture(scope="session")
+def control_plane(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """The cluster of this test run: one of our own, or the user's when MOORAGE_KUBECONFIG is set."""
+    own = os.environ.get(USER_KUBECONFIG)
+    if own:
+        cluster = Cluster(_existing(own), find_kubectl(), tmp_path_factory.mktemp("cluster"))
+        yield cluster
+        for name in cluster.namespaces_left:
+            cluster.wait_for_removal(name)
+        return
+    with ControlPlane(binaries=_binaries(request.config)) as started:
+        running = request.config.stash[_running]
+        running.append(started)
+        yield started
+        running.remove(started)
+
+
+@pytest.fixture
+def own_control_plane(control_plane: Cluster) -> ControlPlane:
+    """The same cluster for tests that restart its components or make nodes; skipped on a user's cluster."""
+    if not isinstance(control_plane, ControlPlane):
+        pytest.skip(f"needs a control plane of our own, and {USER_KUBECONFIG} is set")
+    return control_plane
+
+
+@pytest.fixture
+def start_control_plane(request: pytest.FixtureRequest) -> Iterator[Callable[..., ControlPlane]]:
+    """Start further control planes, `start_control_plane(audit=True, ...)`; they end with the test."""
+    running = request.config.stash[_running]
+    started: list[ControlPlane] = []
+
+    def start(**options: Any) -> ControlPlane:
+        plane = ControlPlane(options=Options(**options), binaries=_binaries(request.config))
+        running.append(plane)
+        started.append(plane)
+        return plane.__enter__()
+
+    yield start
+    for plane in started:
+        plane.close()
+        running.remove(plane)
+
+
+@pytest.fixture(scope="session")
+def kubeconfig(control_plane: Cluster) -> Path:
+    """The administrator's kubeconfig."""
+    return control_plane.kubeconfig
+
+
+@pytest.fixture
+def kubectl(control_plane: Cluster) -> Callable[..., str]:
+    """Run kubectl: `kubectl("get", "pods", "-n", namespace)` returns what it prints, or raises with its errors."""
+    return control_plane.kubectl
+
+
+@pytest.fixture
+def namespace(control_plane: Cluster) -> Iterator[str]:
+    """A namespace of the test's own; its removal is asked for at the end of the test."""
+    with control_plane.namespace() as name:
+        yield name
+
+
+def _existing(kubeconfig: str) -> Path:
+    path = Path(kubeconfig).expanduser().absolute()
+    if not path.is_file():
+        raise FileNotFoundError(f"{USER_KUBECONFIG}={kubeconfig} is no file")
+    return path
+
+
+def _binaries(config: pytest.Config) -> Binaries:
+    prepared = config.stash.get(_prepared, None)
+    if isinstance(prepared, BaseException):
+        raise prepared
+    return prepared if prepared is not None else find_binaries()
+
+
+def _uses_control_plane(item: pytest.Item) -> bool:
+    return not FIXTURES.isdisjoint(getattr(item, "fixturenames", ()))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the markers."""
+    config.addinivalue_line("markers", "karpenter: needs Karpenter, which is built when such a test is chosen")
+    config.stash[_running] = []
+    config.stash[_kept_logs] = []
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Build what the chosen tests need, before any test's time limit runs."""
+    users = [item for item in session.items if _uses_control_plane(item)]
+    if not users or session.config.option.collectonly:
+        return
+    karpenter = any(item.get_closest_marker("karpenter") for item in users)
+    capture = session.config.pluginmanager.getplugin("capturemanager")
+    with capture.global_and_fixture_disabled():
+        try:
+            session.config.stash[_prepared] = find_binaries(karpenter=karpenter)
+        except Exception as error:  # the tests that need it fail with it; the others run
+            session.config.stash[_prepared] = error
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Remember where the logs end."""
+    if _uses_control_plane(item):
+        item.stash[_log_sizes] = {plane: plane.log_sizes() for plane in item.config.stash[_running]}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Any:
+    """Add to a failed test's report what the components logged meanwhile, and keep the logs."""
+    report = yield
+    if report.failed and _uses_control_plane(item):
+        sizes = item.stash.get(_log_sizes, {})
+        for plane in item.config.stash[_running]:
+            plane.keep_logs = True
+            kept = item.config.stash[_kept_logs]
+            if plane.logs not in kept:
+                kept.append(plane.logs)
+            report.sections.append((f"control plane logs ({report.when})", str(plane.logs)))
+            for name, text in plane.logs_since(sizes.get(plane, {}), LOG_LINES).items():
+                report.sections.append((f"{name} log ({report.when})", text))
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say where the logs of failed tests are."""
+    for folder in config.stash[_kept_logs]:
+        terminalreporter.write_line(f"control plane logs kept in {folder}")

@@ -1,0 +1,78 @@
+"""Waiting for a condition with a deadline, instead of sleeping and hoping."""
+
+import asyncio
+import inspect
+import time
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+FIRST_INTERVAL_SECONDS = 0.02
+LAST_INTERVAL_SECONDS = 0.25
+
+
+def wait_for(
+    condition: Callable[[], T | None],
+    *,
+    timeout: float,
+    message: str | Callable[[], str],
+    ignore: type[Exception] | tuple[type[Exception], ...] = (),
+) -> T:
+    """Call the condition until it returns something true and return that.
+
+    After `timeout` seconds a TimeoutError says `message` (a text, or a function that makes one then) and what came
+    last. Exceptions of the types in `ignore` count as "not yet"; all others end the wait at once.
+    """
+    attempt = _Attempts(timeout, message)
+    while True:
+        try:
+            value = condition()
+        except ignore as error:
+            attempt.last = repr(error)
+        else:
+            if value:
+                return value
+            attempt.last = repr(value)
+        time.sleep(attempt.pause())
+
+
+async def wait_for_async(
+    condition: Callable[[], Awaitable[T | None] | T | None],
+    *,
+    timeout: float,  # noqa: ASYNC109 - the message says what was waited for, which asyncio.timeout cannot
+    message: str | Callable[[], str],
+    ignore: type[Exception] | tuple[type[Exception], ...] = (),
+) -> T:
+    """Like `wait_for` inside an event loop; the condition may be a coroutine function."""
+    attempt = _Attempts(timeout, message)
+    while True:
+        try:
+            result = condition()
+            value = await result if inspect.isawaitable(result) else result
+        except ignore as error:
+            attempt.last = repr(error)
+        else:
+            if value:
+                return value
+            attempt.last = repr(value)
+        await asyncio.sleep(attempt.pause())
+
+
+class _Attempts:
+    """Paces the attempts and gives up at the deadline."""
+
+    def __init__(self, timeout: float, message: str | Callable[[], str]) -> None:
+        self.timeout = timeout
+        self.message = message
+        self.last = "nothing"
+        self._deadline = time.monotonic() + timeout
+        self._interval = FIRST_INTERVAL_SECONDS
+
+    def pause(self) -> float:
+        if time.monotonic() >= self._deadline:
+            text = self.message if isinstance(self.message, str) else self.message()
+            raise TimeoutError(f"not after {self.timeout:g} s: {text} (last: {self.last})")
+        interval = self._interval
+        self._interval = min(self._interval * 1.5, LAST_INTERVAL_SECONDS)
+        return interval
