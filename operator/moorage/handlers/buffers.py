@@ -38,7 +38,7 @@ class Buffers:
     def accept(self, namespace: str, name: str, *, generation: int, spec: Mapping[str, Any]) -> None:
         """Take in a spec, good or bad."""
         try:
-            parsed = parse_capacity_buffer_spec(dict(spec))
+            parsed = parse_capacity_buffer_spec(dict(spec), allow_unknown=True)
         except (SpecError, ValueError) as error:
             self._known[namespace, name] = _Known(generation, str(error), None)
         else:

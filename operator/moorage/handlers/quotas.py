@@ -34,7 +34,7 @@ class Quotas:
         """Take in a spec, good or bad."""
         rules: QuotaRules | str
         try:
-            rules = quota_rules(parse_namespace_quota_spec(dict(spec)))
+            rules = quota_rules(parse_namespace_quota_spec(dict(spec), allow_unknown=True))
         except (SpecError, ValueError) as error:
             rules = str(error)
             self._ledger.remove_quota(namespace, name)

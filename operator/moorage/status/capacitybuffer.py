@@ -63,6 +63,18 @@ def scale_up(spec: CapacityBufferSpec) -> ScaleUp | None:
     )
 
 
+def buffer_size(spec: CapacityBufferSpec, found: Workload) -> Size | SizingError:
+    """Return the size of a buffer, or why none follows from what is given.
+
+    Raises ValueError when the spec does not parse.
+    """
+    try:
+        strategy = strategy_of(spec)
+        return size(scale_up(spec), _bounds(spec, found), strategy)
+    except SizingError as error:
+        return error
+
+
 def buffer_status(spec: CapacityBufferSpec, found: Workload | Unresolved, *, generation: int) -> CapacityBufferStatus:
     """Return the size of a buffer and how it came about, or why there is none yet.
 
@@ -70,40 +82,50 @@ def buffer_status(spec: CapacityBufferSpec, found: Workload | Unresolved, *, gen
     """
     if isinstance(found, Unresolved):
         return unsized_buffer_status(found.reason, found.message, generation=generation, pending=found.pending)
-    try:
-        strategy = Strategy(spec.provisioning_strategy) if spec.provisioning_strategy else None
-    except ValueError:
-        return unsized_buffer_status(
-            "UnsupportedStrategy",
-            f"spec.provisioningStrategy {spec.provisioning_strategy!r} is not known; use {Strategy.ACTIVE}, "
-            f"{Strategy.STANDBY}, or leave it out",
-            generation=generation,
-        )
-    arrivals, unit = scale_up(spec), unit_requests(found.template)
-    bounds = Bounds(
-        replicas=spec.replicas,
-        percentage=spec.percentage,
-        workload_replicas=found.replicas,
-        limits={name: nano_of(value) for name, value in spec.limits.items()} if spec.limits is not None else None,
-        unit=unit,
-    )
-    try:
-        result = size(arrivals, bounds, strategy)
-    except SizingError as error:
-        return unsized_buffer_status(error.reason, str(error), generation=generation)
+    result = buffer_size(spec, found)
+    if isinstance(result, SizingError):
+        return unsized_buffer_status(result.reason, str(result), generation=generation)
+    arrivals, strategy = scale_up(spec), strategy_of(spec)
     return CapacityBufferStatus(
         observed_generation=generation,
         replicas=result.replicas,
         active=Tier(replicas=result.active),
         standby=Tier(replicas=result.standby),
         provisioning_strategy=_strategy_in_force(arrivals, strategy),
-        sizing=_sizing(arrivals, bounds, result),
+        sizing=_sizing(arrivals, _bounds(spec, found), result),
         display=CapacityBufferDisplay(
             active=str(result.active),
             standby=str(result.standby),
             rate=f"{rate_text(arrivals.rate)}/s" if arrivals is not None else "",
         ),
         conditions=(_ready(result, generation), _standby(arrivals, strategy, generation)),
+    )
+
+
+def strategy_of(spec: CapacityBufferSpec) -> Strategy | None:
+    """Return the tier that the spec puts all units into, if any.
+
+    Raises SizingError for a strategy that is not known.
+    """
+    if not spec.provisioning_strategy:
+        return None
+    try:
+        return Strategy(spec.provisioning_strategy)
+    except ValueError:
+        raise SizingError(
+            "UnsupportedStrategy",
+            f"spec.provisioningStrategy {spec.provisioning_strategy!r} is not known; use {Strategy.ACTIVE}, "
+            f"{Strategy.STANDBY}, or leave it out",
+        ) from None
+
+
+def _bounds(spec: CapacityBufferSpec, found: Workload) -> Bounds:
+    return Bounds(
+        replicas=spec.replicas,
+        percentage=spec.percentage,
+        workload_replicas=found.replicas,
+        limits={name: nano_of(value) for name, value in spec.limits.items()} if spec.limits is not None else None,
+        unit=unit_requests(found.template),
     )
 
 

@@ -1,0 +1,43 @@
+"""The command `moorage` and its subcommands.
+
+What scripts may rely on: results on stdout, messages on stderr, `-` reads standard input, exit code 0 for yes, 1 for no
+or not ready, 2 for bad input with one clear line.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from moorage import __version__
+from moorage.cli.crds import crds
+from moorage.cli.run import run
+from moorage.cli.size import size
+from moorage.cli.usage import usage
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="moorage", message="%(prog)s %(version)s")
+def app() -> None:
+    """Tenant quotas that explain themselves, and warm capacity of the right size."""
+
+
+for command in (run, usage, size, crds):
+    app.add_command(command)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    try:
+        result = app.main(args=arguments, prog_name="moorage", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return 2
+    except click.ClickException as error:
+        context = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "moorage"
+        print(f"{context}: {' '.join(error.format_message().split())}", file=sys.stderr)
+        return 2
+    except (click.Abort, KeyboardInterrupt):
+        return 130
+    return result if isinstance(result, int) else 0

@@ -1,0 +1,103 @@
+"""Reading manifests: YAML or JSON, one document or many, lists as `kubectl get -o yaml` prints them, folders."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from moorage.cli.errors import BadInput
+
+_SUFFIXES = (".yaml", ".yml", ".json")
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One object and where it was read from."""
+
+    source: str
+    body: dict[str, Any]
+
+    @property
+    def kind(self) -> str:
+        """Its kind, such as Pod."""
+        return str(self.body["kind"])
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Its metadata; empty when there is none."""
+        return self.body.get("metadata") or {}
+
+    @property
+    def name(self) -> str:
+        """Its name; empty when there is none."""
+        return str(self.metadata.get("name") or "")
+
+    def namespace(self, default: str) -> str:
+        """Return its namespace, or the default when it names none."""
+        return str(self.metadata.get("namespace") or default)
+
+    @property
+    def label(self) -> str:
+        """How messages name it."""
+        return f"{self.source}: {self.kind} {self.name}".rstrip()
+
+
+def read_documents(places: Iterable[str]) -> list[Document]:
+    """Read all objects in files, folders (not deeper) or standard input (`-`).
+
+    Raises BadInput.
+    """
+    return [document for place in places for source, text in _texts(place) for document in _parse(source, text)]
+
+
+def _texts(place: str) -> Iterator[tuple[str, str]]:
+    if place == "-":
+        yield "standard input", sys.stdin.read()
+        return
+    path = Path(place)
+    try:
+        if path.is_dir():
+            for each in sorted(path.iterdir()):
+                if each.suffix in _SUFFIXES:
+                    yield str(each), each.read_text(encoding="utf-8")
+        else:
+            yield place, path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise BadInput(f"{place} cannot be read: {reason}") from error
+
+
+def _parse(source: str, text: str) -> Iterator[Document]:
+    try:
+        bodies = list(yaml.load_all(text, Loader=_LOADER))
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
+        raise BadInput(
+            f"{source} is neither YAML nor JSON: {getattr(error, 'problem', None) or error}{place}"
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{source} is neither YAML nor JSON: {error}") from error
+    for body in bodies:
+        if body is not None:
+            yield from _objects(source, body)
+
+
+def _objects(source: str, body: Any) -> Iterator[Document]:
+    if not isinstance(body, dict) or not isinstance(body.get("kind"), str):
+        raise BadInput(f"{source} holds something that is no Kubernetes object (it has no kind)")
+    if not isinstance(body.get("metadata") or {}, dict):
+        raise BadInput(f"{source}: {body['kind']}: metadata is not a mapping")
+    if body["kind"].endswith("List") and isinstance(body.get("items"), list):
+        kind = body["kind"].removesuffix("List")
+        for item in body["items"]:
+            # The items of a typed list (PodList) carry no kind of their own.
+            yield from _objects(source, {"kind": kind, **item} if kind and isinstance(item, dict) else item)
+        return
+    yield Document(source, body)

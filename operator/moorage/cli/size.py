@@ -1,0 +1,131 @@
+"""`moorage size`: the size of a buffer before anything is applied."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from moorage.api import SpecError, parse_capacity_buffer_spec
+from moorage.api.capacitybuffer import CapacityBufferSizing, CapacityBufferSpec
+from moorage.buffer.rate import parse_duration, parse_rate
+from moorage.buffer.sizing import SizingError
+from moorage.cli.documents import Document, read_documents
+from moorage.cli.errors import BadInput
+from moorage.cli.output import columns, emit, output_option
+from moorage.cli.pods import read_template
+from moorage.objects import PodSpec
+from moorage.status.capacitybuffer import Workload, buffer_size
+
+
+@click.command()
+@click.option("--rate", help="Scale-up rate in pods per second: 2, 0.5, or 120/m.")
+@click.option("--resume", help="How long a standby node takes to resume, such as 30s.")
+@click.option("--cold", help="How long a new node takes to come, such as 90s.")
+@click.option("-f", "--filename", help="File with a CapacityBuffer instead of the three above; - for standard input.")
+@click.option("--name", help="Which CapacityBuffer, when the file has several.")
+@click.option("--template", help="File with a PodTemplate, workload or Pod: the shape of a unit, for spec.limits.")
+@click.option("--workload-replicas", type=click.IntRange(min=0), help="Size of the workload, for spec.percentage.")
+@output_option
+def size(
+    *,
+    rate: str | None,
+    resume: str | None,
+    cold: str | None,
+    filename: str | None,
+    name: str | None,
+    template: str | None,
+    workload_replicas: int | None,
+    output: str,
+) -> int:
+    """Say how many units a buffer would hold, in which tier, and why.
+
+    Exit code 0 with a size, 1 when what is given makes none, 2 for bad input.
+    """
+    if filename is None:
+        spec = _spec_from_options(rate, resume, cold)
+        found = Workload(None, workload_replicas)
+    else:
+        if rate or resume or cold:
+            raise BadInput("give either -f or --rate, --resume and --cold, not both")
+        spec, found = _spec_from_file(filename, name, template, workload_replicas)
+    result = buffer_size(spec, found)
+    if isinstance(result, SizingError):
+        click.echo(f"moorage size: no size: {result}", err=True)
+        return 1
+    answer = {
+        "replicas": result.replicas,
+        "active": result.active,
+        "standby": result.standby,
+        "method": "Mean" if spec.sizing is not None else "Fixed",
+        "boundBy": result.bound_by,
+        "explanation": result.explanation,
+    }
+    emit(answer, output, lambda: _table(answer))
+    return 0
+
+
+def _table(answer: dict[str, Any]) -> str:
+    numbers = columns([(name, str(answer[name])) for name in ("replicas", "active", "standby")])
+    return f"{numbers}\n\n{answer['explanation']}"
+
+
+def _spec_from_options(rate: str | None, resume: str | None, cold: str | None) -> CapacityBufferSpec:
+    given = {"--rate": rate, "--resume": resume, "--cold": cold}
+    missing = [option for option, value in given.items() if value is None]
+    if missing or rate is None or resume is None or cold is None:
+        raise BadInput(f"{', '.join(missing)} missing: give --rate, --resume and --cold, or a CapacityBuffer with -f")
+    for option, value, parse in (("--rate", rate, parse_rate), ("--resume", resume, parse_duration)):
+        try:
+            parse(value)
+        except ValueError as error:
+            raise BadInput(f"{option}: {error}") from error
+    try:
+        if parse_duration(cold) == 0:
+            raise BadInput("--cold: must be more than zero: a cluster without a cold start needs no buffer")
+    except ValueError as error:
+        raise BadInput(f"--cold: {error}") from error
+    return CapacityBufferSpec(
+        sizing=CapacityBufferSizing(scale_up_rate=rate, standby_resume_latency=resume, cold_node_latency=cold)
+    )
+
+
+def _spec_from_file(
+    filename: str, name: str | None, template: str | None, workload_replicas: int | None
+) -> tuple[CapacityBufferSpec, Workload]:
+    documents = read_documents([filename])
+    buffers = [each for each in documents if each.kind == "CapacityBuffer" and name in (None, each.name)]
+    if len(buffers) != 1:
+        which = f"{len(buffers)} CapacityBuffers" if buffers else "no CapacityBuffer"
+        raise BadInput(f"{filename} holds {which}{f' named {name}' if name else ''}; name one with --name")
+    try:
+        spec = parse_capacity_buffer_spec(buffers[0].body.get("spec") or {})
+    except SpecError as error:
+        raise BadInput(f"{buffers[0].label}: {error}") from error
+    others = read_documents([template]) if template is not None else documents
+    return spec, _workload(spec, others, workload_replicas, named=template is not None)
+
+
+def _workload(
+    spec: CapacityBufferSpec, documents: list[Document], workload_replicas: int | None, *, named: bool
+) -> Workload:
+    """Find what the buffer refers to among the documents; a file named with --template holds it whatever its name."""
+    kind, name = None, None
+    if spec.pod_template_ref is not None:
+        kind, name = "PodTemplate", spec.pod_template_ref.name
+    elif spec.scalable_ref is not None:
+        kind, name = spec.scalable_ref.kind, spec.scalable_ref.name
+    match = [each for each in documents if (each.kind, each.name) == (kind, name)]
+    if named and not match:
+        match = documents[:1]
+    shape: PodSpec | None = read_template(match[0]).spec if match else None
+    replicas = workload_replicas
+    if replicas is None and match and spec.scalable_ref is not None:
+        raw = match[0].body.get("spec") or {}
+        found = raw.get("parallelism" if match[0].kind == "Job" else "replicas", 1)
+        replicas = found if isinstance(found, int) else None
+    if spec.percentage is not None and spec.scalable_ref is not None and replicas is None:
+        raise BadInput(
+            "spec.percentage needs the size of the workload: give --workload-replicas or the workload itself"
+        )
+    return Workload(shape, replicas)
