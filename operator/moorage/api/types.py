@@ -150,5 +150,5 @@ Duration = Annotated[
     ),
 ]
 
-Count = Annotated[int, Meta(ge=0, le=2**31 - 1, extra_json_schema={"format": "int32"})]
+Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 ObjectName = Annotated[str, Meta(min_length=1, max_length=253)]

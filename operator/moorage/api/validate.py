@@ -28,7 +28,10 @@ class Problem:
 
 
 def cleaned(value: Any, schema: Schema, path: str) -> tuple[Any, list[Problem]]:
-    """Return the value as the API server stores it, and the fields that it would drop: 3.0 becomes 3."""
+    """Return the value as the API server stores it, and the fields that are unknown: nulls go, 3.0 becomes 3.
+
+    A null in a map stays and is a misfit, as for server-side apply: `cpu:` without a value must not mean "no limit".
+    """
     unknown: list[Problem] = []
     return _cleaned(value, schema, path, unknown), unknown
 
@@ -43,6 +46,8 @@ def _cleaned(value: Any, schema: Schema, path: str, unknown: list[Problem]) -> A
     kept = {}
     for key, each in value.items():
         inner = _schema_of_key(schema, key)
+        if each is None and "additionalProperties" not in schema:
+            continue
         if inner is not None:
             kept[str(key)] = _cleaned(each, inner, _path_to(path, schema, key), unknown)
         elif schema.get("type") == "object":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .case import NEGATIVE, NOT_QUANTITY, Case
+from tests.unit.api.case import NEGATIVE, NOT_QUANTITY, Case
 
 RATE = (
     'is not a rate: write pods per second as a number, such as 2 or "0.5", or with a unit of time, such as "120/m" or '
@@ -175,8 +175,8 @@ BUFFERS = [
                 ("requests.cpu", "limits.memory", "requests.nvidia.com/gpu"),
             ),
             (
-                "nothing a container can request: write cpu, memory, ephemeral-storage, hugepages-<size> or a name with "
-                "a domain, such as nvidia.com/gpu",
+                "nothing a container can request: write cpu, memory, ephemeral-storage, hugepages-<size> or a name "
+                "with a domain, such as nvidia.com/gpu",
                 ("gpu", "storage", "services"),
             ),
         ]

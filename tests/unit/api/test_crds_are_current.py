@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -50,7 +51,7 @@ def test_tables_in_descriptions_fit_the_width_of_kubectl_explain(text: str) -> N
     assert too_wide == []
 
 
-def _fields(schema: dict, path: str) -> list[tuple[str, dict]]:
+def _fields(schema: dict[str, Any], path: str) -> list[tuple[str, dict[str, Any]]]:
     found = [(path, schema)]
     for name, inner in schema.get("properties", {}).items():
         found += _fields(inner, f"{path}.{name}")

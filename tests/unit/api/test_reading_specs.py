@@ -17,10 +17,10 @@ from moorage.api import (
     parse_capacity_buffer_spec,
     parse_namespace_quota_spec,
 )
-
-from .buffer_cases import BUFFERS
-from .case import Case
-from .quota_cases import QUOTAS
+from tests.unit.api.buffer_cases import BUFFERS
+from tests.unit.api.case import Case
+from tests.unit.api.quota_cases import QUOTAS
+from tests.unit.api.upstream_cases import admission_rows, is_accepted, spec_of
 
 
 def problems_of(parse: Any, spec: Any) -> set[tuple[str, str]]:
@@ -75,6 +75,16 @@ def test_whole_numbers_with_a_point_are_integers_as_kubectl_sends_them() -> None
     assert parse_capacity_buffer_spec({"replicas": 3.0}).replicas == 3
 
 
+def test_fields_without_a_value_count_as_left_out() -> None:
+    assert parse_namespace_quota_spec({"hard": {"pods": 1}, "scopes": None}) == NamespaceQuotaSpec(hard={"pods": 1})
+
+
+def test_a_limit_without_a_value_is_refused_as_by_server_side_apply() -> None:
+    with pytest.raises(SpecError) as caught:
+        parse_namespace_quota_spec({"hard": {"cpu": None}})
+    assert str(caught.value) == "spec.hard[cpu]: must be an integer or a string, not null"
+
+
 def test_fields_of_a_newer_definition_can_be_left_aside() -> None:
     spec = {"hard": {"pods": 1}, "fromTheFuture": True, "scopeSelector": {"alsoNew": 1}}
     assert parse_namespace_quota_spec(spec, allow_unknown=True) == NamespaceQuotaSpec(
@@ -99,3 +109,8 @@ def test_the_error_tells_the_first_fault_apart_and_all_of_them_as_text() -> None
         parse_capacity_buffer_spec({"replicas": -1, "percentage": -2})
     assert (caught.value.path, caught.value.message) == ("spec.replicas", "must be at least 0")
     assert str(caught.value) == "spec.replicas: must be at least 0; spec.percentage: must be at least 0"
+
+
+@pytest.mark.parametrize("row", admission_rows(), ids=lambda row: row["id"])
+def test_upstream_specs_get_the_verdict_of_upstream(row: dict[str, str]) -> None:
+    assert (problems_of(parse_capacity_buffer_spec, spec_of(row)) == set()) == is_accepted(row), row["note"]

@@ -1,0 +1,50 @@
+"""Each schema bound and CEL rule on the real API server, with what it says: the same table as for specs from files."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cluster.crds import MoorageApi, Refusal
+from tests.unit.api.buffer_cases import BUFFERS
+from tests.unit.api.case import Case
+from tests.unit.api.quota_cases import QUOTAS
+from tests.unit.api.upstream_cases import admission_rows, is_accepted, spec_of
+
+_ECHOES = ("in body should match", "some validation rules were not checked")
+"""What the API server says besides, about the same fault."""
+
+
+def assert_verdict(found: set[Refusal], case: Case) -> None:
+    expected = case.problems if case.server is None else case.server
+    causes = {cause for cause in found if not _is_echo(cause)}
+    unexplained = {cause for cause in causes if not any(_says(cause, *each) for each in expected)}
+    missing = {each for each in expected if not any(_says(cause, *each) for cause in causes)}
+    assert (unexplained, missing) == (set(), set())
+
+
+def _says(cause: Refusal, path: str, message: str) -> bool:
+    """Whether this is the message; the API server may put the value in front of it."""
+    is_whole = cause.message in (message, f"Invalid value: {message}")
+    return cause.path == path and (
+        is_whole or (cause.message.startswith("Invalid value: ") and cause.message.endswith(f": {message}"))
+    )
+
+
+def _is_echo(cause: Refusal) -> bool:
+    return any(echo in cause.message for echo in _ECHOES) or cause.path == ".spec.replicas"
+
+
+@pytest.mark.parametrize("case", QUOTAS, ids=str)
+def test_namespace_quota(moorage_api: MoorageApi, case: Case) -> None:
+    assert_verdict(moorage_api.refusals("NamespaceQuota", "default", case.spec), case)
+
+
+@pytest.mark.parametrize("case", BUFFERS, ids=str)
+def test_capacity_buffer(moorage_api: MoorageApi, case: Case) -> None:
+    assert_verdict(moorage_api.refusals("CapacityBuffer", "default", case.spec), case)
+
+
+@pytest.mark.parametrize("row", admission_rows(), ids=lambda row: row["id"])
+def test_objects_of_upstream_get_the_verdict_of_upstream(moorage_api: MoorageApi, row: dict[str, str]) -> None:
+    refusals = moorage_api.refusals("CapacityBuffer", "default", spec_of(row))
+    assert (refusals == set()) == is_accepted(row), row["note"]
