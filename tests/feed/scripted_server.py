@@ -61,16 +61,21 @@ class Exchange:
     answer: web.StreamResponse | None = None
     """A whole answer, which ends the script."""
 
-    async def write(self, data: bytes) -> None:
+    async def open(self) -> web.StreamResponse:
+        """Send the head of the answer, unless it is sent already."""
         if self.response is None:
             self.response = web.StreamResponse(headers={"Content-Type": "application/json"})
             await self.response.prepare(self.request)
-        await self.response.write(data)
+        return self.response
+
+    async def write(self, data: bytes) -> None:
+        response = await self.open()
+        await response.write(data)
 
     def cut(self) -> None:
         """Drop the connection without the end that HTTP asks for."""
-        assert self.request.transport is not None
-        self.request.transport.abort()
+        if self.request.transport is not None:  # else the client was quicker
+            self.request.transport.abort()
 
 
 @dataclass
@@ -140,8 +145,8 @@ class Script:
         """Keep the connection open and send nothing more."""
 
         async def step(server: ScriptedServer, exchange: Exchange) -> None:
-            await exchange.write(b"")
-            await server.closing.wait()
+            await exchange.open()
+            await server.cut_off(exchange)
 
         return self._then(step)
 
@@ -150,6 +155,14 @@ class Script:
 
         async def step(_: ScriptedServer, __: Exchange) -> None:
             action()
+
+        return self._then(step)
+
+    def live_list(self) -> Script:
+        """Answer the list request as the real one does; the steps after this come before the next request."""
+
+        async def step(server: ScriptedServer, exchange: Exchange) -> None:
+            exchange.answer = server.list_page(exchange.request.query)
 
         return self._then(step)
 
@@ -196,8 +209,7 @@ class ScriptedServer:
         self.seen: list[Seen] = []
         self.token: str | None = None
         """The only bearer token that is accepted; None: any."""
-        self.bookmarks_every_event = False
-        self.closing = asyncio.Event()
+        self._cut = asyncio.Event()
         self._changed = asyncio.Event()
         self._scripts: dict[str, deque[Script]] = {}
         self._runner: web.AppRunner | None = None
@@ -207,7 +219,6 @@ class ScriptedServer:
     # Life
 
     async def start(self) -> None:
-        self.closing = asyncio.Event()
         app = web.Application(client_max_size=64 * 1024 * 1024)
         app.router.add_route("*", "/{path:.*}", self._handle)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
@@ -217,8 +228,7 @@ class ScriptedServer:
         self._port = self._runner.addresses[0][1]
 
     async def stop(self) -> None:
-        self.closing.set()
-        self._changed.set()
+        self.cut_watches()
         if self._runner is not None:
             await self._runner.cleanup()
             self._runner = None
@@ -253,6 +263,11 @@ class ScriptedServer:
         """Return an event about an object as it is now."""
         return event_line(kind, self.objects[uid])
 
+    def inject(self, *lines: bytes) -> None:
+        """Send these lines to all that watch, in this order, whatever they say."""
+        self.history.extend((self.revision, line) for line in lines)
+        self._wake()
+
     def expire_history(self) -> None:
         """Make all versions up to now too old, as etcd's compaction does."""
         self.revision += 1
@@ -271,7 +286,7 @@ class ScriptedServer:
     def _record(self, kind: str, body: Object) -> None:
         self.history.append((self.revision, event_line(kind, body)))
         self._remember()
-        self._changed.set()
+        self._wake()
 
     def _remember(self) -> None:
         self.snapshots[self.revision] = list(self.objects.values())
@@ -303,23 +318,21 @@ class ScriptedServer:
         if scripts:
             for step in scripts.popleft().steps:
                 await step(self, exchange)
-                if exchange.answer is not None:
-                    return exchange.answer
-            return exchange.response or web.json_response({})
+            return exchange.answer or exchange.response or web.json_response({})
         if seen.kind == "watch":
             return await self._watch(seen, exchange)
         if seen.kind == "list":
-            return self._list(seen)
+            return self.list_page(seen.query)
         return web.json_response({"seen": seen.method})
 
-    def _list(self, seen: Seen) -> web.Response:
-        token = json.loads(seen.query["continue"]) if "continue" in seen.query else None
-        exact = seen.query.get("resourceVersionMatch") == "Exact"
-        version = token["version"] if token else int(seen.query["resourceVersion"]) if exact else self.revision
+    def list_page(self, query: Mapping[str, str]) -> web.Response:
+        token = json.loads(query["continue"]) if "continue" in query else None
+        exact = query.get("resourceVersionMatch") == "Exact"
+        version = token["version"] if token else int(query["resourceVersion"]) if exact else self.revision
         if version < self.oldest or version not in self.snapshots:
             return web.json_response(status(410, "Expired", "too old resource version"), status=410)
         start = token["start"] if token else 0
-        limit = int(seen.query.get("limit", "0")) or 1_000_000
+        limit = int(query.get("limit", "0")) or 1_000_000
         everything = self.snapshots[version]
         more = start + limit < len(everything)
         meta = {"resourceVersion": str(version)}
@@ -344,14 +357,29 @@ class ScriptedServer:
         return exchange.response
 
     async def serve_events(self, exchange: Exchange) -> None:
-        await exchange.write(b"")
-        while not self.closing.is_set():
+        """Send events as they happen, until the connection is cut."""
+        await exchange.open()
+        cut = self._cut
+        while not cut.is_set():
             while exchange.cursor < len(self.history):
-                revision, line = self.history[exchange.cursor]
+                _, line = self.history[exchange.cursor]
                 exchange.cursor += 1
                 await exchange.write(line)
-                if self.bookmarks_every_event:
-                    await exchange.write(bookmark(revision))
-            self._changed.clear()
-            await self._changed.wait()
+            changed = self._changed
+            await changed.wait()
         exchange.cut()
+
+    async def cut_off(self, exchange: Exchange) -> None:
+        """Say nothing until the connection is cut."""
+        await self._cut.wait()
+        exchange.cut()
+
+    def cut_watches(self) -> None:
+        """Drop the connections of all open watches."""
+        cut, self._cut = self._cut, asyncio.Event()
+        cut.set()
+        self._wake()
+
+    def _wake(self) -> None:
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()

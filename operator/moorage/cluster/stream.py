@@ -65,6 +65,8 @@ class LineStream:
                 return await self._response.content.readany()
         except TimeoutError as error:
             raise SilentError(f"not a byte came for {self.silence_seconds:g} s") from error
+        except aiohttp.ClientPayloadError as error:
+            raise UnreachableError("the connection was cut off") from error
         except (aiohttp.ClientError, OSError) as error:
             raise UnreachableError(f"the connection broke: {error or type(error).__name__}") from error
 
