@@ -1,6 +1,7 @@
 """A control plane of our own: real etcd, Kubernetes and kwok (and Karpenter) on this machine's loopback."""
 
 import fcntl
+import os
 import shutil
 import ssl
 import tempfile
@@ -36,6 +37,8 @@ from .waiting import wait_for
 START_TIMEOUT_SECONDS = 60.0
 PROBE_TIMEOUT_SECONDS = 2.0
 PORT_ATTEMPTS = 3
+LOCK = "lock"
+EPHEMERAL = ("etcd", "pki", "kubeconfigs", "bin", "kubeconfig")  # of no use without the processes; logs are kept
 RESERVED_PORTS = (ETCD, "etcd-peer", APISERVER, CONTROLLER_MANAGER, SCHEDULER)
 FREE_PORTS = {KWOK: (KWOK,), KARPENTER: (KARPENTER, "karpenter-metrics")}
 HEALTH = {
@@ -179,8 +182,7 @@ class ControlPlane(Cluster):
         """Claim the folder, empty it of what another cluster left, and make certificates and kubeconfigs."""
         self.directory.mkdir(parents=True, exist_ok=True)
         self._lock = _claim(self.directory)
-        for name in ("etcd", "pki", "kubeconfigs", "logs", "bin"):
-            shutil.rmtree(self.directory / name, ignore_errors=True)
+        remove_all(self.directory, *EPHEMERAL, "logs")
         self.logs.mkdir()
         self._reserved = {name: ReservedPort() for name in RESERVED_PORTS}
         ports = {name: port.number for name, port in self._reserved.items()}
@@ -243,9 +245,7 @@ class ControlPlane(Cluster):
         self._reserved.clear()
         if self._lock is None:  # it never started: the folder may be another cluster's
             return
-        for name in ("etcd", "pki", "kubeconfigs", "bin"):
-            shutil.rmtree(self.directory / name, ignore_errors=True)
-        self.kubeconfig.unlink(missing_ok=True)
+        remove_all(self.directory, *EPHEMERAL)
         if self.temporary and not self.keep_logs:
             shutil.rmtree(self.directory, ignore_errors=True)
         self._lock.close()
@@ -253,11 +253,23 @@ class ControlPlane(Cluster):
 
 
 def _claim(directory: Path) -> IO[str]:
-    """Lock a folder, so that two control planes never share one."""
-    lock = (directory / "lock").open("a")
+    """Lock a folder, so that two control planes never share one; the lock file says which process has it."""
+    lock = (directory / LOCK).open("a")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         lock.close()
         raise ComponentError(f"a control plane runs already with its files in {directory}") from None
+    lock.truncate(0)
+    lock.write(str(os.getpid()))
+    lock.flush()
     return lock
+
+
+def remove_all(directory: Path, *names: str) -> None:
+    for name in names:
+        path = directory / name
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
