@@ -88,7 +88,7 @@ class Credentials:
         """
         if self.kubeconfig is None:
             return self._read_service_account()
-        # The kubernetes package takes a third of a second and 30 MB to import, and a pod never needs it.
+        # Late, since a pod needs neither the library nor what it brings along.
         from moorage.cluster.kubeconfig import read_kubeconfig  # noqa: PLC0415
 
         return read_kubeconfig(self.kubeconfig, self.context)

@@ -1,6 +1,6 @@
 """kubeconfig files, read by the official client library: contexts, credential plugins, token refresh, relative paths.
 
-Imported only when a kubeconfig is used, since the library is heavy. Nothing global is touched: its configuration goes
+Imported only when a kubeconfig is used. Nothing global is touched: its configuration goes
 into an object of our own.
 """
 
