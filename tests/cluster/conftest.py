@@ -1,5 +1,6 @@
 """Fixtures for tests against a real API server."""
 
-from tests.cluster.crds import crds, moorage_api
+from tests.cluster.crds import api_server, crds
+from tests.cluster.operators import operator, start_operator
 
-__all__ = ["crds", "moorage_api"]
+__all__ = ["api_server", "crds", "operator", "start_operator"]

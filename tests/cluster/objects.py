@@ -1,0 +1,103 @@
+"""Objects for tests on a real cluster, and what is asked of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tests.controlplane.cluster import Cluster
+from tests.controlplane.waiting import wait_for
+
+Object = dict[str, Any]
+SETTLE_SECONDS = 15.0
+
+
+def quota(name: str = "quota", **spec: Any) -> Object:
+    """A NamespaceQuota."""
+    return {"apiVersion": "moorage.dev/v1alpha1", "kind": "NamespaceQuota", "metadata": {"name": name}, "spec": spec}
+
+
+def buffer(name: str = "buffer", **spec: Any) -> Object:
+    """A CapacityBuffer."""
+    return {"apiVersion": "moorage.dev/v1alpha1", "kind": "CapacityBuffer", "metadata": {"name": name}, "spec": spec}
+
+
+def sizing(rate: Any = 2, resume: str = "30s", cold: str = "90s") -> Object:
+    """The `sizing` of a CapacityBuffer."""
+    return {"scaleUpRate": rate, "standbyResumeLatency": resume, "coldNodeLatency": cold}
+
+
+def pod_spec(cpu: str = "100m", memory: str = "64Mi", **further: Any) -> Object:
+    """A pod spec with one container that requests this much."""
+    resources = {"requests": {"cpu": cpu, "memory": memory}}
+    return {"containers": [{"name": "app", "image": "app", "resources": resources}], **further}
+
+
+def pod(name: str = "pod", **spec: Any) -> Object:
+    """A pod."""
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": pod_spec(**spec)}
+
+
+def pod_template(name: str = "unit", **spec: Any) -> Object:
+    """A PodTemplate."""
+    template = {"metadata": {"labels": {"app": name}}, "spec": pod_spec(**spec)}
+    return {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": name}, "template": template}
+
+
+def deployment(name: str = "web", replicas: int = 1, **spec: Any) -> Object:
+    """A Deployment."""
+    labels = {"app": name}
+    template = {"metadata": {"labels": labels}, "spec": pod_spec(**spec)}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template},
+    }
+
+
+def condition(status: Mapping[str, Any], kind: str) -> Object:
+    """Return one condition of a status; empty when it is not there."""
+    return next((dict(each) for each in status.get("conditions", ()) if each["type"] == kind), {})
+
+
+def status_of(cluster: Cluster, namespace: str, resource: str) -> Object:
+    """Return the status of an object such as `nsq/quota`."""
+    status: Object = cluster.get("-n", namespace, resource).get("status", {})
+    return status
+
+
+def wait_for_status(
+    cluster: Cluster, namespace: str, resource: str, expected: Mapping[str, Any], *, timeout: float = SETTLE_SECONDS
+) -> Object:
+    """Wait until the status has these values (at any depth), and return it whole."""
+    seen: Object = {}
+
+    def settled() -> bool:
+        seen.clear()
+        seen.update(status_of(cluster, namespace, resource))
+        return _contains(seen, expected)
+
+    wait_for(settled, timeout=timeout, message=lambda: f"{resource} with {expected}; it has {seen}")
+    return seen
+
+
+def wait_for_condition(
+    cluster: Cluster, namespace: str, resource: str, kind: str, status: str, reason: str, *, timeout: float = 15.0
+) -> Object:
+    """Wait until an object has a condition, and return that."""
+    seen: Object = {}
+
+    def settled() -> bool:
+        seen.clear()
+        seen.update(condition(status_of(cluster, namespace, resource), kind))
+        return (seen.get("status"), seen.get("reason")) == (status, reason)
+
+    wait_for(settled, timeout=timeout, message=lambda: f"{resource} {kind}={status} ({reason}); it has {seen}")
+    return seen
+
+
+def _contains(value: Any, expected: Any) -> bool:
+    if isinstance(expected, Mapping):
+        return isinstance(value, Mapping) and all(_contains(value.get(name), each) for name, each in expected.items())
+    return bool(value == expected)

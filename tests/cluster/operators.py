@@ -1,0 +1,36 @@
+"""Fixtures that run the operator on the test's cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.controlplane.cluster import Cluster
+from tests.operator_process import OperatorProcess
+
+
+@pytest.fixture(scope="session")
+def operator(crds: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OperatorProcess]:
+    """An operator that all tests share; a test that ends it starts it again."""
+    process = OperatorProcess(crds.kubeconfig, tmp_path_factory.mktemp("operator") / "operator.log")
+    process.start_and_wait()
+    yield process
+    process.stop()
+
+
+@pytest.fixture
+def start_operator(crds: Cluster, tmp_path: Path) -> Iterator[Callable[..., OperatorProcess]]:
+    """Start an operator of the test's own: `start_operator("-n", namespace)`; it ends with the test."""
+    started: list[OperatorProcess] = []
+
+    def start(*arguments: str, kubeconfig: Path | None = None) -> OperatorProcess:
+        process = OperatorProcess(kubeconfig or crds.kubeconfig, tmp_path / f"operator-{len(started)}.log", *arguments)
+        started.append(process)
+        process.start_and_wait()
+        return process
+
+    yield start
+    for process in started:
+        process.stop()
