@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pykube
 import pytest
-from kubernetes.client import ApiClient, ApiException, CustomObjectsApi
-from kubernetes.config import new_client_from_config
 
 from moorage.api import GROUP, VERSION, crd_documents
 from tests.controlplane.cluster import Cluster
 
-PLURALS = {"NamespaceQuota": "namespacequotas", "CapacityBuffer": "capacitybuffers"}
+OURS = f"{GROUP}/{VERSION}"
+RESOURCES = {
+    "NamespaceQuota": ("/apis", OURS, "namespacequotas"),
+    "CapacityBuffer": ("/apis", OURS, "capacitybuffers"),
+    "ResourceQuota": ("/api", "v1", "resourcequotas"),
+}
 
 
 @dataclass(frozen=True)
@@ -26,48 +29,42 @@ class Refusal:
     message: str
 
 
-class MoorageApi:
-    """Our API group on one API server."""
+class ApiServer:
+    """Sends objects as they are, without a client's own checks."""
 
-    def __init__(self, client: ApiClient) -> None:
-        self._objects: Any = CustomObjectsApi(client)
+    def __init__(self, kubeconfig: Path) -> None:
+        self._http: Any = pykube.HTTPClient(pykube.KubeConfig.from_file(str(kubeconfig)))
 
-    def create(
-        self, kind: str, namespace: str, name: str, spec: Any, *, dry_run: bool = False, validation: str = "Strict"
-    ) -> dict[str, Any]:
+    def create(self, kind: str, namespace: str, name: str, spec: Any, **parameters: str) -> dict[str, Any]:
         """Create an object and return it as stored."""
-        answer: dict[str, Any] = self._objects.create_namespaced_custom_object(
-            GROUP,
-            VERSION,
-            namespace,
-            PLURALS[kind],
-            {"apiVersion": f"{GROUP}/{VERSION}", "kind": kind, "metadata": {"name": name}, "spec": spec},
-            field_validation=validation,
-            dry_run="All" if dry_run else None,
-        )
-        return answer
+        return self._stored(self._post(kind, namespace, name, spec, parameters))
 
     def patch(self, kind: str, namespace: str, name: str, changes: Mapping[str, Any]) -> dict[str, Any]:
-        """Merge changes into an object and return it as stored."""
-        answer: dict[str, Any] = self._objects.patch_namespaced_custom_object(
-            GROUP, VERSION, namespace, PLURALS[kind], name, changes
+        """Merge changes into an object, or into its status when they are of that alone; return it as stored."""
+        base, version, plural = RESOURCES[kind]
+        url = f"{plural}/{name}/status" if set(changes) == {"status"} else f"{plural}/{name}"
+        headers = {"Content-Type": "application/merge-patch+json"}
+        return self._stored(
+            self._http.patch(base=base, version=version, namespace=namespace, url=url, json=changes, headers=headers)
         )
-        return answer
-
-    def write_status(self, kind: str, namespace: str, name: str, status: Mapping[str, Any]) -> dict[str, Any]:
-        """Write the status and return the object as stored."""
-        answer: dict[str, Any] = self._objects.patch_namespaced_custom_object_status(
-            GROUP, VERSION, namespace, PLURALS[kind], name, {"status": status}
-        )
-        return answer
 
     def refusals(self, kind: str, namespace: str, spec: Any) -> set[Refusal]:
         """Return why such an object is refused; nothing: it is accepted. Nothing is stored."""
-        try:
-            self.create(kind, namespace, "candidate", spec, dry_run=True)
-        except ApiException as error:
-            return _causes(json.loads(error.body or "{}"))
-        return set()
+        answer = self._post(kind, namespace, "candidate", spec, {"dryRun": "All", "fieldValidation": "Strict"})
+        return set() if answer.ok else _causes(answer.json())
+
+    def _post(self, kind: str, namespace: str, name: str, spec: Any, parameters: Mapping[str, str]) -> Any:
+        base, version, plural = RESOURCES[kind]
+        body = {"apiVersion": version, "kind": kind, "metadata": {"name": name}, "spec": spec}
+        return self._http.post(
+            base=base, version=version, namespace=namespace, url=plural, json=body, params=parameters
+        )
+
+    @staticmethod
+    def _stored(answer: Any) -> dict[str, Any]:
+        assert answer.ok, answer.text
+        stored: dict[str, Any] = answer.json()
+        return stored
 
 
 def _causes(status: Mapping[str, Any]) -> set[Refusal]:
@@ -83,13 +80,12 @@ def crds(control_plane: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Cl
     for name, text in crd_documents().items():
         (folder / name).write_text(text)
     control_plane.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(folder))
-    names = [f"crd/{plural}.{GROUP}" for plural in PLURALS.values()]
+    names = [f"crd/{plural}.{GROUP}" for _, version, plural in RESOURCES.values() if version == OURS]
     control_plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", *names)
     return control_plane
 
 
 @pytest.fixture(scope="session")
-def moorage_api(crds: Cluster) -> MoorageApi:
-    """Our API group on the cluster of the tests."""
-    client: ApiClient = new_client_from_config(str(crds.kubeconfig))  # type: ignore[no-untyped-call]
-    return MoorageApi(client)
+def api_server(crds: Cluster) -> ApiServer:
+    """The API server with our definitions, for objects that kubectl would not send or not show whole."""
+    return ApiServer(crds.kubeconfig)

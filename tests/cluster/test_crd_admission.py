@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cluster.crds import MoorageApi, Refusal
+from tests.cluster.crds import ApiServer, Refusal
 from tests.unit.api.buffer_cases import BUFFERS
 from tests.unit.api.case import Case
 from tests.unit.api.quota_cases import QUOTAS
@@ -35,16 +35,29 @@ def _is_echo(cause: Refusal) -> bool:
 
 
 @pytest.mark.parametrize("case", QUOTAS, ids=str)
-def test_namespace_quota(moorage_api: MoorageApi, case: Case) -> None:
-    assert_verdict(moorage_api.refusals("NamespaceQuota", "default", case.spec), case)
+def test_namespace_quota(api_server: ApiServer, case: Case) -> None:
+    assert_verdict(api_server.refusals("NamespaceQuota", "default", case.spec), case)
 
 
 @pytest.mark.parametrize("case", BUFFERS, ids=str)
-def test_capacity_buffer(moorage_api: MoorageApi, case: Case) -> None:
-    assert_verdict(moorage_api.refusals("CapacityBuffer", "default", case.spec), case)
+def test_capacity_buffer(api_server: ApiServer, case: Case) -> None:
+    assert_verdict(api_server.refusals("CapacityBuffer", "default", case.spec), case)
 
 
 @pytest.mark.parametrize("row", admission_rows(), ids=lambda row: row["id"])
-def test_objects_of_upstream_get_the_verdict_of_upstream(moorage_api: MoorageApi, row: dict[str, str]) -> None:
-    refusals = moorage_api.refusals("CapacityBuffer", "default", spec_of(row))
+def test_objects_of_upstream_get_the_verdict_of_upstream(api_server: ApiServer, row: dict[str, str]) -> None:
+    refusals = api_server.refusals("CapacityBuffer", "default", spec_of(row))
     assert (refusals == set()) == is_accepted(row), row["note"]
+
+
+def test_a_null_is_dropped_by_a_plain_create(api_server: ApiServer) -> None:
+    assert api_server.refusals("NamespaceQuota", "default", {"hard": None, "scopes": None}) == set()
+
+
+@pytest.mark.parametrize("case", QUOTAS, ids=str)
+def test_the_native_quota_gives_the_same_verdict(api_server: ApiServer, case: Case) -> None:
+    refusals = api_server.refusals("ResourceQuota", "default", case.spec)
+    if case.native_differs:
+        assert bool(refusals) != bool(case.problems), f"no longer: {case.native_differs}"
+    else:
+        assert bool(refusals) == bool(case.problems), refusals

@@ -15,6 +15,8 @@ class Case:
     problems: tuple[tuple[str, str], ...] = ()
     server: tuple[tuple[str, str], ...] | None = None
     """What the API server says where it is a schema's bound and not a rule, so that the words are its own."""
+    native_differs: str = ""
+    """Why a native ResourceQuota with this spec gets the opposite verdict."""
 
     def __str__(self) -> str:
         return self.name.replace(" ", "-")
