@@ -90,7 +90,7 @@ async def test_a_version_that_the_server_has_not_reached_leads_to_a_new_list(ben
         retryAfterSeconds=0,
     )
     async with running(bench):
-        server.next_list(*[too_new] * 5)
+        server.next_list(*[too_new] * 2)
         await bench.feed.verify()
         await until(lambda: bench.feed.counters.relists >= 2, "a new list")
 

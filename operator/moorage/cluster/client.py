@@ -276,7 +276,7 @@ class Client:
 def _repeatable(method: str, error: ClusterError) -> bool:
     """Tell whether repeating the request is safe and may help."""
     if isinstance(error, ApiError):
-        return error.too_many_requests or (error.temporary and method != "POST")
+        return error.too_many_requests or (error.temporary and method != "POST" and not error.too_new)
     return isinstance(error, UnreachableError) and (method != "POST" or not error.sent)
 
 

@@ -94,6 +94,7 @@ class Feed(Generic[R]):
 
         self._must_list = True
         self._streams_lists = True
+        self._watched = False
         self._mute_watches = 0
         self._last_trouble = ""
         self._scope: asyncio.Timeout | None = None
@@ -249,7 +250,8 @@ class Feed(Generic[R]):
         else:
             params["resourceVersion"] = self.resource_version
         silence = self._pace.initial_silence if listing else self._pace.silence
-        self.counters.connections += 1
+        self.counters.reconnects += self._watched
+        self._watched = True
         began, heard = self._clock(), False
         stream = await self._client.watch(self.path, params, silence_seconds=silence, on_bytes=self._note_bytes)
         async with stream:
@@ -298,6 +300,8 @@ class Feed(Generic[R]):
             self._streams_lists = False
             logger.info("%s: lists are not streamed here (%s); reading them in pages", self.path, error)
             return
+        if self._must_list and isinstance(error, ApiError) and error.invalid:
+            self._streams_lists = True  # pages are refused just as well, so it was not the streaming
         if _means_relist(error) or self._mute_watches >= _MUTE_WATCHES:
             self._must_list = True
             self._mute_watches = 0

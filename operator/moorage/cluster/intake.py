@@ -36,8 +36,8 @@ class Counters:
     bookmarks: int = 0
     relists: int = 0
     """Complete lists, the first included."""
-    connections: int = 0
-    """Watches opened; one is normal every 5 to 10 minutes."""
+    reconnects: int = 0
+    """Watches opened after the first; one in 5 to 10 minutes is normal."""
     decode_errors: int = 0
     """Objects that could not be decoded, each version counted."""
     faults: int = 0
