@@ -1,6 +1,7 @@
 """Where the programs of a control plane are: built here, or some of them envtest's (KUBEBUILDER_ASSETS)."""
 
 import os
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,6 +31,8 @@ class Binaries:
         if component == "kwok":
             return [str(self.kwok)]
         if component == "karpenter":
+            if self.karpenter is None:
+                raise BinariesError("these programs were found without Karpenter: find_binaries(karpenter=True)")
             return [str(self.karpenter)]
         if self.envtest is not None and (self.envtest / component).exists():
             return [str(self.envtest / component)]
@@ -68,9 +71,12 @@ def _envtest_assets() -> Path | None:
 
 
 def find_kubectl(report: Callable[[str], None] = to_stderr) -> list[str]:
-    """The words that start kubectl."""
+    """The words that start a kubectl for a user's own cluster: envtest's, the user's, or one that is built."""
     envtest = _envtest_assets()
     if envtest is not None and (envtest / "kubectl").exists():
         return [str(envtest / "kubectl")]
+    on_path = shutil.which("kubectl")
+    if on_path is not None:
+        return [on_path]
     (folder,) = Builder(report=report).ensure(CONTROLPLANE)
     return [str(folder / CONTROLPLANE.name), "kubectl"]

@@ -26,7 +26,9 @@ from .toolchain import Toolchain, install_toolchain, select_toolchain
 
 SOURCES = Path(__file__).parent
 FLAGS = ("-trimpath", "-buildvcs=false")
-PROGRESS_SECONDS = 10.0
+PROGRESS_SECONDS = 5.0
+KEY_LENGTH = hashlib.sha256().digest_size * 2
+UNUSED_SECONDS = 30 * 24 * 3600.0
 LOCK_POLL_SECONDS = 0.2
 
 
@@ -148,6 +150,8 @@ class Builder:
                 for stage in missing:
                     if not self.directory(stage).is_dir():  # someone else may have built it while we waited
                         self._build(stage)
+        for stage in stages:
+            os.utime(self.directory(stage).parent)  # it is in use: see _remove_unused
         return [self.directory(stage) for stage in stages]
 
     def _build(self, stage: Stage) -> None:
@@ -174,6 +178,13 @@ class Builder:
             raise BuildError(_failure(stage, str(error), log)) from error
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
+        self._remove_unused()
+
+    def _remove_unused(self) -> None:
+        """Remove what older sources were built into, once nobody has used it for a month."""
+        for path in self.cache.iterdir():
+            if len(path.name) == KEY_LENGTH and time.time() - path.stat().st_mtime > UNUSED_SECONDS:
+                shutil.rmtree(path, ignore_errors=True)
 
     def _compile(self, go: Path, stage: Stage, output: Path, log: Path) -> None:
         started = time.monotonic()

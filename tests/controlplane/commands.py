@@ -158,7 +158,7 @@ def _kwok(place: Place, binaries: Binaries) -> list[str]:
         "--manage-all-nodes=true",
         f"--server-address=127.0.0.1:{place.ports[KWOK]}",
         "--node-ip=10.0.0.1",
-        "--cidr=10.1.0.0/16",
+        "--cidr=10.64.0.0/10",
         *(f"--config={stage}" for stage in binaries.kwok_stages),
     ]
 

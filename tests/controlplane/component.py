@@ -39,12 +39,17 @@ class Component:
     @property
     def running(self) -> bool:
         """Whether the process is there (a paused one is)."""
-        return self._guard is not None and self._guard.poll() is None
+        if self._guard is None:
+            return False
+        if self._guard.poll() is not None:
+            self._close_pipe()
+            return False
+        return True
 
     @property
     def returncode(self) -> int | None:
         """The exit code of the last run, negative for a signal; None while it runs or before the first start."""
-        if self._guard is None or self._guard.poll() is None:
+        if self._guard is None or self.running:
             return None
         code = self._guard.returncode
         return code if code < 128 else code - 256
@@ -53,7 +58,7 @@ class Component:
         """Start the process; its output is appended to the log."""
         if self.running:
             raise ComponentError(f"{self.name} runs already (process {self.pid})")
-        self._forget()
+        self._close_pipe()
         options = [argument for path in self.remove_when_orphaned for argument in ("--remove", str(path))]
         self._guard = subprocess.Popen(
             [sys.executable, "-I", "-S", str(GUARD), str(self.log), *options, "--", *self.command],
@@ -86,7 +91,7 @@ class Component:
                 self._guard.wait(timeout)
             except subprocess.TimeoutExpired:
                 self.kill()
-        self._forget()
+        self._close_pipe()
 
     def kill(self) -> None:
         """End the process with SIGKILL, as a crash would."""
@@ -118,7 +123,7 @@ class Component:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, number)
 
-    def _forget(self) -> None:
+    def _close_pipe(self) -> None:
         if self._guard is not None and self._guard.stdin is not None:
             self._guard.stdin.close()
 

@@ -81,7 +81,8 @@ class ControlPlane(Cluster):
     def __enter__(self) -> Self:
         try:
             self._start_all()
-        except BaseException:
+        except BaseException as error:
+            self.keep_logs |= isinstance(error, Exception)  # a message points at them
             self.close()
             raise
         return self

@@ -30,7 +30,7 @@ def control_plane(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempP
     if own:
         cluster = Cluster(_existing(own), find_kubectl(), tmp_path_factory.mktemp("cluster"))
         yield cluster
-        for name in cluster.namespaces_left:
+        for name in cluster.namespaces_left:  # what a test leaves in a cluster that lives on is gone when we are
             cluster.wait_for_removal(name)
         return
     with ControlPlane(binaries=_binaries(request.config)) as started:
@@ -103,6 +103,11 @@ def _uses_control_plane(item: pytest.Item) -> bool:
     return not FIXTURES.isdisjoint(getattr(item, "fixturenames", ()))
 
 
+def _needs_programs(item: pytest.Item) -> bool:
+    needed = FIXTURES - {"control_plane"} if os.environ.get(USER_KUBECONFIG) else FIXTURES
+    return not needed.isdisjoint(getattr(item, "fixturenames", ()))
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Register the markers."""
     config.addinivalue_line("markers", "karpenter: needs Karpenter, which is built when such a test is chosen")
@@ -112,7 +117,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Build what the chosen tests need, before any test's time limit runs."""
-    users = [item for item in session.items if _uses_control_plane(item)]
+    users = [item for item in session.items if _needs_programs(item)]
     if not users or session.config.option.collectonly:
         return
     karpenter = any(item.get_closest_marker("karpenter") for item in users)

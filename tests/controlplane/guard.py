@@ -66,13 +66,16 @@ def _wake_up_on(*signals: signal.Signals) -> int:
 
 
 def _spawn(program: list[str], log: str) -> int:
+    """Start the program; when this returns it has been executed, so that no signal meets what was there before."""
     prctl = ctypes.CDLL(None, use_errno=True).prctl if sys.platform == "linux" else None
     guard = os.getpid()
+    executed, keep_open = os.pipe()  # both ends close on exec
     pid = os.fork()
     if pid == 0:
         _become(program, log, guard, prctl)
-    with contextlib.suppress(OSError):  # the child does it too: whoever is first
-        os.setpgid(pid, pid)
+    os.close(keep_open)
+    os.read(executed, 1)
+    os.close(executed)
     return pid
 
 

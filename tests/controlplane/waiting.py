@@ -4,7 +4,7 @@ import asyncio
 import inspect
 import time
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import TypeVar, overload
 
 T = TypeVar("T")
 
@@ -37,6 +37,22 @@ def wait_for(
         time.sleep(attempt.pause())
 
 
+@overload
+async def wait_for_async(
+    condition: Callable[[], Awaitable[T | None]],
+    *,
+    timeout: float,  # noqa: ASYNC109
+    message: str | Callable[[], str],
+    ignore: type[Exception] | tuple[type[Exception], ...] = (),
+) -> T: ...
+@overload
+async def wait_for_async(
+    condition: Callable[[], T | None],
+    *,
+    timeout: float,  # noqa: ASYNC109
+    message: str | Callable[[], str],
+    ignore: type[Exception] | tuple[type[Exception], ...] = (),
+) -> T: ...
 async def wait_for_async(
     condition: Callable[[], Awaitable[T | None] | T | None],
     *,
