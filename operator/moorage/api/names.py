@@ -11,7 +11,7 @@ from typing import Any
 
 from moorage.api.rules import Rule, no_key
 from moorage.api.types import quantity_nano
-from moorage.quantity import NANO
+from moorage.quantity import MAX_INT64, NANO
 
 COMPUTE_NAMES = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
 STORAGE_NAMES = (
@@ -62,7 +62,7 @@ def _counts_whole_objects(name: str) -> bool:
 
 def _is_fraction(value: Any) -> bool:
     nano = quantity_nano(value)
-    return nano is not None and nano % NANO != 0
+    return nano is not None and nano % NANO != 0 and nano < MAX_INT64 * NANO  # what is beyond has its own rule
 
 
 _CEL_IS_FRACTION = (

@@ -65,13 +65,12 @@ def _is_quantity(value: Any) -> bool:
 
 
 def _within_int64(value: Any) -> bool:
-    nano = quantity_nano(value)
-    return nano is None or nano <= MAX_INT64 * NANO
+    return str(value) == str(MAX_INT64) or (quantity_nano(value) or 0) < MAX_INT64 * NANO
 
 
 _QUANTITY_RULES = rules(
     Rule(
-        cel="type(self) == int || isQuantity(self)",
+        cel=f"type(self) == int || (self.matches(r'{QUANTITY_PATTERN}') && isQuantity(self))",
         holds=_is_quantity,
         message=(
             "is not a quantity: write a number with an optional suffix (m, k, M, G, T, P, E, Ki, Mi, Gi, Ti, Pi, Ei), "
