@@ -2,52 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from moorage import __version__
 from moorage.cluster.feed import Feed
+from moorage.cluster.intake import Counters
 from moorage.handlers.operator import OperatorState
 from moorage.quantity import NANO
-from moorage.quota.names import pod_source
+from moorage.quota.names import COUNT_PODS, pod_source
 
-_FEED_COUNTERS = {
-    "events": "Events taken from the watch of pods.",
-    "relists": "Complete lists of pods, the first included.",
-    "reconnects": "Watches of pods opened after the first.",
-    "decode_errors": "Pods that could not be read.",
-    "faults": "Bugs met while taking in pods.",
-    "verifications": "Comparisons of the ledger with the API server.",
-    "drifts": "Comparisons that found a difference; anything but 0 is a bug.",
-}
+_FEED_COUNTERS: tuple[tuple[str, str, Callable[[Counters], int]], ...] = (
+    ("events", "Events taken from the watch of pods.", lambda it: it.events),
+    ("relists", "Complete lists of pods, the first included.", lambda it: it.relists),
+    (
+        "reconnects",
+        "Watches of pods opened after the first; one in 5 to 10 minutes is normal.",
+        lambda it: it.reconnects,
+    ),
+    ("decode_errors", "Pods that could not be read.", lambda it: it.decode_errors),
+    ("faults", "Bugs met while taking in pods.", lambda it: it.faults),
+    ("verifications", "Comparisons of the ledger with the API server.", lambda it: it.verifications),
+    ("drifts", "Comparisons that found a difference; anything but 0 is a bug.", lambda it: it.drifts),
+)
 
 
 class OperatorCollector(Collector):
     """Reads quotas, buffers, ledger, feeds and writer."""
 
-    def __init__(self, state: OperatorState, feeds: Iterable[Feed[Any]]) -> None:
+    def __init__(
+        self, state: OperatorState, feeds: Iterable[Feed[Any]], *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._state = state
         self._feeds = tuple(feeds)
+        self._clock = clock
 
     def collect(self) -> Iterator[Metric]:
         """Return all metrics as they are now."""
+        build = GaugeMetricFamily("moorage_build_info", "Always 1; the label tells the version.", labels=("version",))
+        build.add_metric((__version__,), 1)
+        yield build
         yield from self._quotas()
         yield from self._buffers()
         yield from self._feed_metrics()
         yield from self._writer()
-        yield GaugeMetricFamily("moorage_pods", "Pods held in the ledger.", value=len(self._state.ledger))
 
     def _quotas(self) -> Iterator[Metric]:
         labels = ("namespace", "namespacequota", "resource")
         hard = GaugeMetricFamily("moorage_namespacequota_hard", "Limits in cores, bytes or objects.", labels=labels)
         used = GaugeMetricFamily("moorage_namespacequota_used", "Usage in cores, bytes or objects.", labels=labels)
+        view = self._state.quotas.view
         for (namespace, name), limits, usage in self._state.quotas.usages():
             for resource, limit in limits.items():
-                if pod_source(resource) is not None:
-                    hard.add_metric((namespace, name, resource), limit / NANO)
+                source = pod_source(resource)
+                if source is None:
+                    continue
+                hard.add_metric((namespace, name, resource), limit / NANO)
+                if view.complete and (view.finished_too or source != COUNT_PODS):  # else it would be too little
                     used.add_metric((namespace, name, resource), usage.used[resource] / NANO)
         yield hard
         yield used
@@ -66,11 +82,20 @@ class OperatorCollector(Collector):
         yield units
 
     def _feed_metrics(self) -> Iterator[Metric]:
-        for name, text in _FEED_COUNTERS.items():
-            total = sum(getattr(feed.counters, name) for feed in self._feeds)
-            yield CounterMetricFamily(f"moorage_feed_{name}", text, value=total)
+        yield GaugeMetricFamily("moorage_pods", "Pods held in the ledger.", value=len(self._state.ledger))
+        for name, text, count in _FEED_COUNTERS:
+            yield CounterMetricFamily(
+                f"moorage_feed_{name}", text, value=sum(count(feed.counters) for feed in self._feeds)
+            )
         synced = all(feed.synced for feed in self._feeds)
         yield GaugeMetricFamily("moorage_feed_synced", "1 once all pods have been listed.", value=float(synced))
+        silence = GaugeMetricFamily(
+            "moorage_feed_silence_seconds", "Since the API server last sent anything; bookmarks come about every 60."
+        )
+        heard = [feed.last_byte_at for feed in self._feeds if feed.last_byte_at is not None]
+        if heard:
+            silence.add_metric((), self._clock() - min(heard))
+        yield silence
 
     def _writer(self) -> Iterator[Metric]:
         counters = self._state.writer.counters

@@ -65,7 +65,7 @@ class Quotas:
     def usages(self) -> Iterator[tuple[QuotaKey, Mapping[str, int], Usage]]:
         """Iterate over the quotas that are counted: key, `hard` in nano-units, usage."""
         for key, known in self._known.items():
-            if not isinstance(known.rules, str):
+            if not isinstance(known.rules, str) and not known.rules.uncounted_scopes:
                 yield key, known.rules.hard, self._ledger.usage(*key)
 
     def __iter__(self) -> Iterator[QuotaKey]:
