@@ -33,7 +33,7 @@ HYBRID_STRATEGY = "moorage.dev/hybrid-capacity"
 
 _MORE_THAN_ZERO = rules(
     Rule(
-        cel=f"!self.matches(r'{DURATION_PATTERN}') || duration(self) != duration('0s')",
+        cel=f'!self.matches(r"{DURATION_PATTERN}") || duration(self) != duration("0s")',
         holds=lambda value: duration_seconds(value) != 0,
         message="must be more than zero: without a cold start nothing needs to stand ready",
     )

@@ -14,6 +14,7 @@ from moorage.api.schema import Schema, schema_of
 
 GROUP = "moorage.dev"
 VERSION = "v1alpha1"
+_LINE = 120
 _HEADER = "# Generated from operator/moorage/api by `make crds`. Do not edit: change the models instead.\n"
 
 
@@ -160,18 +161,19 @@ def _plain(node: Any) -> Any:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes long texts as blocks and shares nothing by anchors."""
+    """Writes long texts as blocks, so that nothing in them is escaped, and shares nothing by anchors."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+    style = "|" if "\n" in text else ">" if len(text) > _LINE and " " in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
 _Dumper.add_representer(str, _text)
 
 
 def _yaml(document: Schema) -> str:
-    return yaml.dump(document, Dumper=_Dumper, sort_keys=False, width=120, allow_unicode=True)
+    return yaml.dump(document, Dumper=_Dumper, sort_keys=False, width=_LINE, allow_unicode=True)

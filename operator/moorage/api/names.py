@@ -1,7 +1,7 @@
 """Which resource names `hard` and `limits` accept, and what the API server asks of their values.
 
-Follows `ValidateResourceQuotaSpec` of Kubernetes v1.36, so that every NamespaceQuota can become a
-ResourceQuota.
+Follows `ValidateResourceQuotaSpec` of Kubernetes v1.36, so that every
+NamespaceQuota can become a ResourceQuota.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ COUNT_NAMES = (
 )
 STANDARD_NAMES = COMPUTE_NAMES + STORAGE_NAMES + COUNT_NAMES
 _CONTAINER_NAMES = ("cpu", "memory", "ephemeral-storage")
+_CONTAINER_PREFIXES = ("hugepages-", "requests.", "limits.")  # the last two have a rule of their own
 
 LONGEST_NAME = 253 + 1 + 63
 _DOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
@@ -42,7 +43,7 @@ _QUALIFIED = rf"^({_DOMAIN}/)?{_NAME}$"
 
 def cel_list(texts: tuple[str, ...]) -> str:
     """Return a CEL list of these texts."""
-    return "[" + ", ".join(f"'{text}'" for text in texts) + "]"
+    return "[" + ", ".join(f'"{text}"' for text in texts) + "]"
 
 
 def is_standard(name: str) -> bool:
@@ -74,8 +75,8 @@ _CEL_IS_FRACTION = (
 HARD_RULES = (
     no_key(
         cel=(
-            f"!k.contains('/') && !(k in {cel_list(STANDARD_NAMES)}) && "
-            "!k.startsWith('hugepages-') && !k.startsWith('requests.hugepages-')"
+            f'!k.contains("/") && !(k in {cel_list(STANDARD_NAMES)}) && '
+            '!k.startsWith("hugepages-") && !k.startsWith("requests.hugepages-")'
         ),
         where=lambda name, _: "/" not in name and not is_standard(name),
         message=(
@@ -87,7 +88,7 @@ HARD_RULES = (
         ),
     ),
     no_key(
-        cel=f"size(k) > {LONGEST_NAME} || !k.matches(r'{_QUALIFIED}')",
+        cel=f'size(k) > {LONGEST_NAME} || !k.matches(r"{_QUALIFIED}")',
         where=lambda name, _: _is_malformed(name),
         message=(
             "not a valid resource name: at most one slash, a lower-case DNS name of at most 253 characters before it, "
@@ -96,8 +97,8 @@ HARD_RULES = (
     ),
     no_key(
         cel=(
-            f"(k in {cel_list(COUNT_NAMES)} || (k.contains('/') && !k.contains('kubernetes.io/') && "
-            f"!k.startsWith('requests.'))) && {_CEL_IS_FRACTION}"
+            f'(k in {cel_list(COUNT_NAMES)} || (k.contains("/") && !k.contains("kubernetes.io/") && '
+            f'!k.startsWith("requests."))) && {_CEL_IS_FRACTION}'
         ),
         where=lambda name, value: _counts_whole_objects(name) and _is_fraction(value),
         message="must be an integer, since this counts whole objects",
@@ -111,25 +112,22 @@ LIMITS_RULES = (
         message='must name at least one resource, such as cpu: "400"; leave limits out for no cap',
     ),
     no_key(
-        cel="k == 'pods' || k.startsWith('count/')",
+        cel='k == "pods" || k.startsWith("count/")',
         where=lambda name, _: name == "pods" or name.startswith("count/"),
         message="limits caps the sum of what the units request, not their number: give the number as replicas",
     ),
     no_key(
-        cel="k.startsWith('requests.') || k.startsWith('limits.')",
+        cel='k.startsWith("requests.") || k.startsWith("limits.")',
         where=lambda name, _: name.startswith(("requests.", "limits.")),
         message="limits caps requests and takes container resource names: write it without requests. or limits.",
     ),
     no_key(
         cel=(
-            f"!k.contains('/') && !(k in {cel_list(_CONTAINER_NAMES)}) && !k.startsWith('hugepages-') && "
-            "k != 'pods' && !k.startsWith('requests.') && !k.startsWith('limits.')"
+            f'!k.contains("/") && !(k in {cel_list((*_CONTAINER_NAMES, "pods"))}) && '
+            + " && ".join(f'!k.startsWith("{prefix}")' for prefix in _CONTAINER_PREFIXES)
         ),
         where=lambda name, _: (
-            "/" not in name
-            and name not in _CONTAINER_NAMES
-            and not name.startswith(("hugepages-", "requests.", "limits."))
-            and name != "pods"
+            "/" not in name and name not in (*_CONTAINER_NAMES, "pods") and not name.startswith(_CONTAINER_PREFIXES)
         ),
         message=(
             "nothing a container can request: write cpu, memory, ephemeral-storage, hugepages-<size> or a name with a "

@@ -70,4 +70,4 @@ def rules(*entries: Rule) -> msgspec.Meta:
 
 
 def _cel_text(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return json.dumps(text, ensure_ascii=False)  # the escapes of JSON strings are among those of CEL

@@ -34,7 +34,7 @@ _MISFIT = (
     "limits. in front). Names with a domain go with any scope"
 )
 _CEL_MISFIT = (
-    "!k.contains('/') && !(s == 'BestEffort' ? k == 'pods' : s == 'VolumeAttributesClass' ? "
+    '!k.contains("/") && !(s == "BestEffort" ? k == "pods" : s == "VolumeAttributesClass" ? '
     f"k in {cel_list(_CLAIM_NAMES)} : k in {cel_list(_POD_NAMES)})"
 )
 
@@ -91,19 +91,19 @@ class ScopeRequirement(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
-            cel=f"self.scopeName in {cel_list(_CLASS_SCOPES)} || self.operator == 'Exists'",
+            cel=f'self.scopeName in {cel_list(_CLASS_SCOPES)} || self.operator == "Exists"',
             holds=lambda self: self["scopeName"] in _CLASS_SCOPES or self["operator"] == "Exists",
             message="must be Exists: only PriorityClass and VolumeAttributesClass take another operator",
             field="operator",
         ),
         Rule(
-            cel="!(self.operator in ['In', 'NotIn']) || (has(self.values) && size(self.values) > 0)",
+            cel='!(self.operator in ["In", "NotIn"]) || (has(self.values) && size(self.values) > 0)',
             holds=lambda self: self["operator"] not in ("In", "NotIn") or bool(self.get("values")),
             message="must name at least one class when the operator is In or NotIn",
             field="values",
         ),
         Rule(
-            cel="self.operator in ['In', 'NotIn'] || !has(self.values) || size(self.values) == 0",
+            cel='self.operator in ["In", "NotIn"] || !has(self.values) || size(self.values) == 0',
             holds=lambda self: self["operator"] in ("In", "NotIn") or not self.get("values"),
             message="must be empty when the operator is Exists or DoesNotExist",
             field="values",
@@ -112,7 +112,7 @@ class ScopeRequirement(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 
 def _cel_no_opposites(scopes: str) -> str:
-    return " && ".join(f"!('{one}' in {scopes} && '{other}' in {scopes})" for one, other in _OPPOSITES)
+    return " && ".join(f'!("{one}" in {scopes} && "{other}" in {scopes})' for one, other in _OPPOSITES)
 
 
 class ScopeSelector(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

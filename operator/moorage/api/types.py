@@ -70,7 +70,7 @@ def _within_int64(value: Any) -> bool:
 
 _QUANTITY_RULES = rules(
     Rule(
-        cel=f"type(self) == int || (self.matches(r'{QUANTITY_PATTERN}') && isQuantity(self))",
+        cel=f'type(self) == int || (self.matches(r"{QUANTITY_PATTERN}") && isQuantity(self))',
         holds=_is_quantity,
         message=(
             "is not a quantity: write a number with an optional suffix (m, k, M, G, T, P, E, Ki, Mi, Gi, Ti, Pi, Ei), "
@@ -78,17 +78,17 @@ _QUANTITY_RULES = rules(
         ),
     ),
     Rule(
-        cel=("type(self) == int ? self >= 0 : !isQuantity(self) || !quantity(self).isLessThan(quantity('0'))"),
+        cel='type(self) == int ? self >= 0 : !isQuantity(self) || !quantity(self).isLessThan(quantity("0"))',
         holds=lambda value: (quantity_nano(value) or 0) >= 0,
         message="must not be negative",
     ),
     Rule(
         cel=(
-            "type(self) == int || !isQuantity(self) || self == '9223372036854775807' || "
-            "quantity(self).isLessThan(quantity('9223372036854775807'))"
+            f'type(self) == int || !isQuantity(self) || self == "{MAX_INT64}" || '
+            f'quantity(self).isLessThan(quantity("{MAX_INT64}"))'
         ),
         holds=_within_int64,
-        message="is too large: Kubernetes counts up to 9223372036854775807, which is just below 8Ei",
+        message=f"is too large: Kubernetes counts up to {MAX_INT64}, which is just below 8Ei",
     ),
 )
 
@@ -112,7 +112,7 @@ Rate = Annotated[
     doc('Pods per time: 2, "0.5", "120/m"', pattern=RATE_PATTERN, maxLength=32),
     rules(
         Rule(
-            cel=f"type(self) == int ? -1000000000 < self && self < 1000000000 : self.matches(r'{RATE_PATTERN}')",
+            cel=f'type(self) == int ? -1000000000 < self && self < 1000000000 : self.matches(r"{RATE_PATTERN}")',
             holds=lambda value: re.fullmatch(RATE_PATTERN, str(value)) is not None,
             message=(
                 'is not a rate: write pods per second as a number, such as 2 or "0.5", or with a unit of time, '
@@ -120,7 +120,7 @@ Rate = Annotated[
             ),
         ),
         Rule(
-            cel="type(self) == int ? self >= 0 : !self.startsWith('-')",
+            cel='type(self) == int ? self >= 0 : !self.startsWith("-")',
             holds=lambda value: not str(value).startswith("-"),
             message="must not be negative",
         ),
@@ -132,17 +132,17 @@ Duration = Annotated[
     Meta(pattern=DURATION_PATTERN, max_length=32),
     rules(
         Rule(
-            cel=f"self.matches(r'{DURATION_PATTERN}')",
+            cel=f'self.matches(r"{DURATION_PATTERN}")',
             holds=lambda value: duration_seconds(value) is not None,
             message="is not a duration: write a number and a unit (ms, s, m, h), such as 30s, 1m30s or 500ms",
         ),
         Rule(
-            cel="!self.startsWith('-')",
+            cel='!self.startsWith("-")',
             holds=lambda value: not value.startswith("-"),
             message="must not be negative",
         ),
         Rule(
-            cel=f"!self.matches(r'{DURATION_PATTERN}') || duration(self) <= duration('24h')",
+            cel=f'!self.matches(r"{DURATION_PATTERN}") || duration(self) <= duration("24h")',
             holds=lambda value: (duration_seconds(value) or 0) <= _DAY,
             message="must be at most 24h",
         ),
