@@ -96,8 +96,9 @@ class Operator:
                     group.create_task(self._watch_view(), name="view of the pods"),
                     group.create_task(self._prune(), name="prune"),
                 ]
-                operator = group.create_task(self._kopf(stop), name="kopf")
+                operator = group.create_task(self._kopf(stop, others), name="kopf")
                 operator.add_done_callback(lambda _: [task.cancel() for task in others])
+            logger.info("told to end, and ended")
         finally:
             await server.cleanup()
             await self.client.close()
@@ -109,9 +110,15 @@ class Operator:
             return view.problem
         return "" if view.complete else "the pods are being listed"
 
-    async def _kopf(self, stop: asyncio.Event | None) -> None:
+    async def _kopf(self, stop: asyncio.Event | None, others: list[asyncio.Task[None]]) -> None:
+        async def end_others() -> None:
+            # kopf gives every task that was made after its start five seconds to end by itself.
+            for task in others:
+                task.cancel()
+            await asyncio.wait(others)
+
         await kopf.operator(
-            registry=registry(self.credentials),
+            registry=registry(self.credentials, ending=end_others),
             settings=settings(),
             memo=self.state,
             stop_flag=stop,

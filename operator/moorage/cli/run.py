@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sys
 
 import click
@@ -14,10 +15,15 @@ import click
 @click.option("--context", help="Context of the kubeconfig. Default: its current one.")
 @click.option("--host", default="0.0.0.0", show_default=True, help="Address of /healthz, /readyz and /metrics.")
 @click.option("--port", default=8080, show_default=True, help="Their port; 0 picks a free one.")
-@click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format of the log."
+)
 @click.option("-v", "--verbose", is_flag=True, help="Log what is done to each object.")
 @click.option(
-    "--verify-interval", default=900.0, show_default=True, help="Seconds between proofs of the ledger; 0 for none."
+    "--verify-interval",
+    default=900.0,
+    show_default=True,
+    help="Seconds between comparisons of what is counted with a new list of all pods; 0 for none.",
 )
 def run(
     *,
@@ -30,14 +36,18 @@ def run(
     verbose: bool,
     verify_interval: float,
 ) -> int:
-    """Run the operator until it is told to end."""
-    # These take most of a second to import, which the other commands need not wait for.
-    import kopf  # noqa: PLC0415
+    """Run the operator until it is told to end (Ctrl-C or SIGTERM).
 
+    It counts pods for NamespaceQuotas, sizes CapacityBuffers and writes both into their status. The definitions must be
+    in the cluster first: moorage crds | kubectl apply --server-side -f -
+
+    Exit code 0 when it was told to end, 1 when it cannot run, such as without a way to the API server.
+    """
+    # These take most of a second to import, which the other commands need not wait for.
     from moorage.cluster.errors import ClusterError  # noqa: PLC0415
     from moorage.run import Operator, Options  # noqa: PLC0415
 
-    kopf.configure(verbose=verbose, log_format=kopf.LogFormat.JSON if log_format == "json" else kopf.LogFormat.FULL)
+    _configure_logging(verbose=verbose, as_json=log_format == "json")
     options = Options(
         kubeconfig=kubeconfig,
         context=context,
@@ -52,3 +62,16 @@ def run(
         print(f"moorage run: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def _configure_logging(*, verbose: bool, as_json: bool) -> None:
+    """Log to stderr; of kopf's log only trouble, unless verbose: it has a line for every event of every object."""
+    import kopf  # noqa: PLC0415
+
+    kopf.configure(
+        verbose=verbose,
+        log_format=kopf.LogFormat.JSON if as_json else kopf.LogFormat.FULL,
+        log_prefix=None,  # text names the object in front; JSON has it in a field
+    )
+    if not verbose:
+        logging.getLogger("kopf").setLevel(logging.WARNING)

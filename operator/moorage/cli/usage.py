@@ -40,6 +40,8 @@ def usage(
     """Show hard, used and remaining for each quota.
 
     Without -f the live cluster is read. Files are counted as the API server would store them.
+
+    Exit code 0 with an answer, 2 for bad input, such as no quota among it or a cluster that cannot be read.
     """
     moment = _moment(at)
     documents = read_documents(filenames) if filenames else _live(namespace, kubeconfig, context)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import kopf
@@ -87,8 +87,8 @@ class OperatorState:
         return self.quotas if plural == QUOTAS else self.buffers
 
 
-def registry(credentials: CredentialsSource) -> kopf.OperatorRegistry:
-    """Return the handlers of our two kinds."""
+def registry(credentials: CredentialsSource, *, ending: Callable[[], Awaitable[None]]) -> kopf.OperatorRegistry:
+    """Return the handlers of our two kinds; kopf waits for `ending` when it was told to end."""
     handlers = kopf.OperatorRegistry()
 
     async def login(**_: Any) -> kopf.ConnectionInfo:
@@ -112,12 +112,17 @@ def registry(credentials: CredentialsSource) -> kopf.OperatorRegistry:
         version = int(meta["resourceVersion"])
         memo.writer.observe(key, uid=meta["uid"], resource_version=version, status=body.get("status") or {})
 
-    kopf.on.login(registry=handlers)(login)
+    async def cleanup(**_: Any) -> None:
+        await ending()
+
+    # The ids are what the log and kopf's annotations name a handler by.
+    kopf.on.login(registry=handlers, id="login")(login)
+    kopf.on.cleanup(registry=handlers, id="cleanup")(cleanup)
     for plural in KINDS:
-        kopf.on.create(GROUP, VERSION, plural, registry=handlers)(accept)
-        kopf.on.resume(GROUP, VERSION, plural, registry=handlers)(accept)
-        kopf.on.update(GROUP, VERSION, plural, registry=handlers, field="spec")(accept)
-        kopf.on.event(GROUP, VERSION, plural, registry=handlers)(observe)
+        kopf.on.create(GROUP, VERSION, plural, registry=handlers, id="accept")(accept)
+        kopf.on.resume(GROUP, VERSION, plural, registry=handlers, id="accept")(accept)
+        kopf.on.update(GROUP, VERSION, plural, registry=handlers, id="accept", field="spec")(accept)
+        kopf.on.event(GROUP, VERSION, plural, registry=handlers, id="observe")(observe)
     return handlers
 
 
@@ -125,6 +130,7 @@ def settings() -> kopf.OperatorSettings:
     """Return kopf's settings; each differs from its default for a reason that `docs/operator.md` tells."""
     result = kopf.OperatorSettings()
     result.peering.standalone = True
+    result.scanning.disabled = True
     result.watching.server_timeout = 300
     result.watching.client_timeout = 330
     result.watching.connect_timeout = 10
