@@ -92,10 +92,12 @@ class StatusWriter:
     def observe(self, key: StatusKey, *, uid: str, resource_version: int, status: Mapping[str, Any]) -> None:
         """Learn what the API server holds; a status that somebody else changed will be put right."""
         held = self._held.get(key)
-        if held is not None and held.uid == uid and resource_version <= held.resource_version:
+        if held is None or held.uid != uid:
+            self._held[key] = _Held(uid, resource_version, dict(status))
+        elif resource_version > held.resource_version:
+            held.resource_version, held.status = resource_version, dict(status)
+        else:
             return
-        next_write = held.next_write if held is not None else 0.0
-        self._held[key] = _Held(uid, resource_version, dict(status), next_write)
         self.mark(key)
 
     def forget(self, key: StatusKey) -> None:
@@ -124,16 +126,16 @@ class StatusWriter:
         attempts = self._client.backoff.attempts()
         try:
             while key in self._dirty:
-                held = self._held.get(key)
-                if held is None:
-                    self._dirty.discard(key)
-                    return
-                if (pause := held.next_write - loop.time()) > 0:
+                if (held := self._held.get(key)) is not None and (pause := held.next_write - loop.time()) > 0:
                     await asyncio.sleep(pause)
                 self._dirty.discard(key)
+                # Looked up anew: while we slept, the object may have been deleted, or made anew under its old name.
+                if (held := self._held.get(key)) is None:
+                    continue
                 try:
                     async with self._slots:
-                        await self._write(key, held)
+                        if await self._write(key, held):
+                            held.next_write = loop.time() + self._interval
                     attempts.reset()
                 except ClusterError as error:
                     self.counters.failures += 1
@@ -144,17 +146,17 @@ class StatusWriter:
                     # A bug; the next change of this object tries again, and all other objects go on.
                     self.counters.failures += 1
                     logger.exception("the status of %s could not be made", key)
-                held.next_write = loop.time() + self._interval
         finally:
             self._busy.discard(key)
 
-    async def _write(self, key: StatusKey, held: _Held) -> None:
+    async def _write(self, key: StatusKey, held: _Held) -> bool:
+        """Write what is desired if it differs; tell whether it was written."""
         desired = self._desired(key)
-        if desired is None or self._held.get(key) is not held:
-            return
+        if desired is None:
+            return False
         if without_times(desired) == without_times(held.status):
             self.counters.unchanged += 1
-            return
+            return False
         status = with_times(desired, held.status, self._now())
         body = {
             "apiVersion": API_VERSION,
@@ -167,13 +169,16 @@ class StatusWriter:
         except ApiError as error:
             if error.not_found or (error.conflict and "uid" in error.message.lower()):
                 # Deleted, or made anew under the same name: then its own event follows.
-                self.forget(key)
+                if self._held.get(key) is held:
+                    self.forget(key)
                 self._gone(key, held.uid)
-                return
+                return False
             raise
         self.counters.writes += 1
-        held.status = stored.get("status") or {}
-        held.resource_version = max(held.resource_version, int(stored["metadata"]["resourceVersion"]))
+        version = int(stored["metadata"]["resourceVersion"])
+        if version > held.resource_version:
+            held.resource_version, held.status = version, stored.get("status") or {}
+        return True
 
 
 def without_times(status: Mapping[str, Any]) -> Status:
