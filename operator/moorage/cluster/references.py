@@ -22,13 +22,14 @@ from moorage.cluster.feed import Feed, Pace
 from moorage.cluster.wire import parse_resource_version
 from moorage.objects import PodSpec, PodTemplate
 from moorage.status.capacitybuffer import Unresolved, Workload
+from moorage.status.findings import RESOLVING
 
 logger = logging.getLogger(__name__)
 
 _SEARCH_AGAIN_SECONDS = 10.0
 """How often a kind that is not served is looked for: its CRD may come later."""
 
-_PENDING = Unresolved("Resolving", "the referenced object is being read", pending=True)
+_PENDING = Unresolved(RESOLVING, "the referenced object is being read", pending=True)
 
 
 @dataclass(frozen=True, slots=True)

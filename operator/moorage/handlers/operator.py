@@ -15,6 +15,7 @@ from moorage.cluster.status_writer import Status, StatusKey, StatusWriter
 from moorage.handlers.buffers import Buffers
 from moorage.handlers.quotas import Quotas
 from moorage.quota.ledger import Ledger
+from moorage.status.findings import is_provisional
 
 GROUP, VERSION = "moorage.dev", "v1alpha1"
 QUOTAS, BUFFERS = "namespacequotas", "capacitybuffers"
@@ -41,14 +42,17 @@ class OperatorState:
         """Called when a spec came, changed or went."""
         self.usage_changed = asyncio.Event()
         self._uids: dict[StatusKey, str] = {}
+        self._described: set[StatusKey] = set()
+        """Objects that had a status when their spec was last taken in."""
 
     def __copy__(self) -> OperatorState:
         """kopf copies the memo for each object; they all share this one."""
         return self
 
-    def accept(self, key: StatusKey, *, uid: str, generation: int, spec: dict[str, Any]) -> None:
-        """Take in the spec of one of our objects."""
+    def accept(self, key: StatusKey, *, uid: str, generation: int, spec: dict[str, Any], described: bool) -> None:
+        """Take in the spec of one of our objects; `described` tells whether it has a status already."""
         self._uids[key] = uid
+        (self._described.add if described else self._described.discard)(key)
         self._book(key.plural).accept(key.namespace, key.name, generation=generation, spec=spec)
         self.specs_changed()
         self.writer.mark(key)
@@ -58,6 +62,7 @@ class OperatorState:
         if self._uids.get(key, uid) != uid:
             return
         self._uids.pop(key, None)
+        self._described.discard(key)
         self._book(key.plural).remove(key.namespace, key.name)
         self.writer.forget(key)
         self.specs_changed()
@@ -70,8 +75,13 @@ class OperatorState:
                 self.remove(key, uid=uid)
 
     def desired(self, key: StatusKey) -> Status | None:
-        """Return the status that one of our objects should have."""
-        return self._book(key.plural).desired(key.namespace, key.name)
+        """Return the status that one of our objects should have, or None when the one it has shall stay for now.
+
+        An object that was described before, such as by an operator that was restarted, keeps its numbers while they
+        are found out anew: whoever reads them, autoscalers at /scale above all, must not take "not yet" for 0.
+        """
+        status = self._book(key.plural).desired(key.namespace, key.name)
+        return None if status is not None and key in self._described and is_provisional(status) else status
 
     def reference_changed(self, reference: Reference) -> None:
         """Have the buffers sized anew that refer to an object."""
@@ -101,6 +111,7 @@ def registry(credentials: CredentialsSource, *, ending: Callable[[], Awaitable[N
             uid=meta["uid"],
             generation=int(meta["generation"]),
             spec=body.get("spec") or {},
+            described=bool(body.get("status")),
         )
 
     async def observe(*, memo: Any, type: str | None, body: kopf.Body, resource: kopf.Resource, **_: Any) -> None:

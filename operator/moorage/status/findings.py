@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Literal
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
 
 from moorage.api.conditions import Condition
 
 ConditionStatus = Literal["True", "False", "Unknown"]
+
+COUNTING, RESOLVING = "Counting", "Resolving"
+"""Reasons of a Ready that is Unknown only until something has been read for the first time."""
 
 
 def condition(type_: str, status: ConditionStatus, reason: str, message: str, *, generation: int) -> Condition:
@@ -20,6 +23,11 @@ def condition(type_: str, status: ConditionStatus, reason: str, message: str, *,
         last_transition_time="",
         observed_generation=generation,
     )
+
+
+def is_provisional(status: Mapping[str, Any]) -> bool:
+    """Tell whether a status only says that the real one follows in a moment."""
+    return any(each["reason"] in (COUNTING, RESOLVING) for each in status.get("conditions") or ())
 
 
 def listed(items: Iterable[str]) -> str:

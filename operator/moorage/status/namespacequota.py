@@ -11,7 +11,7 @@ from moorage.quota.names import COUNT_PODS, pod_source
 from moorage.quota.report import NEAR_PERCENT, QuotaReport, ResourceLine, report
 from moorage.quota.scopes import POD_SCOPES, Requirement
 from moorage.resources import nano_of
-from moorage.status.findings import ConditionStatus, condition, listed, plural
+from moorage.status.findings import COUNTING, ConditionStatus, condition, listed, plural
 
 READY, NEAR_LIMIT, EXCEEDED = "Ready", "NearLimit", "Exceeded"
 
@@ -109,9 +109,10 @@ def _ready(rules: QuotaRules, usage: Usage | None, view: PodsView, generation: i
             f"this version does not count {listed(rules.uncounted)}; {rest or 'nothing else is in hard'}",
         )
     if view.problem:
-        return ready("Unknown", "PodsUnknown", f"{view.problem}; used is what was last known")
+        kept = "used is what was last known" if usage is not None else "nothing could be counted yet"
+        return ready("Unknown", "PodsUnknown", f"{view.problem}; {kept}")
     if usage is None or not view.complete or (COUNT_PODS in rules.hard and not view.finished_too):
-        return ready("Unknown", "Counting", "the pods of the cluster are being listed; usage follows in a moment")
+        return ready("Unknown", COUNTING, "the pods of the cluster are being listed; usage follows in a moment")
     if not rules.hard:
         return ready("True", "Reconciled", "nothing is limited: spec.hard names no resource")
     return ready(

@@ -1,0 +1,93 @@
+"""An operator that starts anew knows nothing for a moment, and must not write that over numbers that are known."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import kopf
+import pytest
+
+from moorage.cluster.client import Client
+from moorage.cluster.status_writer import Status, StatusKey, StatusWriter
+from moorage.handlers.buffers import Buffers
+from moorage.handlers.operator import BUFFERS, QUOTAS, OperatorState, key_of
+from moorage.handlers.quotas import Quotas
+from moorage.quota.ledger import Ledger
+from moorage.status.capacitybuffer import Unresolved, Workload
+from moorage.status.findings import RESOLVING
+from moorage.status.namespacequota import PodsView
+from tests.builders import pod_spec
+
+PENDING = Unresolved(RESOLVING, "the referenced object is being read", pending=True)
+QUOTA, BUFFER = key_of(QUOTAS, "team-a", "all"), key_of(BUFFERS, "team-a", "web")
+SPECS: dict[StatusKey, dict[str, Any]] = {
+    QUOTA: {"hard": {"pods": 10}},
+    BUFFER: {"podTemplateRef": {"name": "unit"}, "replicas": 3},
+}
+BOTH = pytest.mark.parametrize("key", [QUOTA, BUFFER], ids=lambda key: key.kind)
+
+
+class NoCredentials:
+    async def connection(self) -> kopf.ConnectionInfo:
+        raise AssertionError("nothing here talks to a cluster")
+
+
+class Started:
+    """An operator's state before anything has been read."""
+
+    def __init__(self) -> None:
+        self.found: Workload | Unresolved = PENDING
+        ledger = Ledger()
+        self.state = OperatorState(ledger, Quotas(ledger), Buffers(lambda _: self.found))
+        self.state.writer = StatusWriter(
+            Client(NoCredentials()), self.state.desired, gone=lambda *_: None, now=lambda: datetime.now(UTC)
+        )
+
+    def accept(self, key: StatusKey, *, described: bool, generation: int = 1) -> None:
+        self.state.accept(key, uid="1", generation=generation, spec=SPECS[key], described=described)
+
+    def read_all(self) -> None:
+        self.found = Workload(pod_spec(cpu="1"))
+        self.state.quotas.view = PodsView(complete=True)
+
+
+@pytest.fixture
+async def started() -> Started:
+    return Started()
+
+
+def reason(status: Status | None) -> str:
+    assert status is not None
+    return str(status["conditions"][0]["reason"])
+
+
+@BOTH
+def test_a_new_object_is_told_that_its_numbers_follow(started: Started, key: StatusKey) -> None:
+    started.accept(key, described=False)
+    assert reason(started.state.desired(key)) in ("Counting", "Resolving")
+
+
+@BOTH
+def test_an_object_with_numbers_keeps_them_until_there_are_new_ones(started: Started, key: StatusKey) -> None:
+    started.accept(key, described=True)
+    assert started.state.desired(key) is None
+    started.read_all()
+    assert reason(started.state.desired(key)) == "Reconciled"
+
+
+@BOTH
+def test_an_object_made_anew_under_its_old_name_has_no_numbers_to_keep(started: Started, key: StatusKey) -> None:
+    started.accept(key, described=True)
+    started.state.remove(key, uid="1")
+    started.accept(key, described=False)
+    assert started.state.desired(key) is not None
+
+
+def test_what_is_wrong_is_written_at_once(started: Started) -> None:
+    started.accept(BUFFER, described=True)
+    started.found = Unresolved("TemplateNotFound", "there is no PodTemplate unit in namespace team-a")
+    assert reason(started.state.desired(BUFFER)) == "TemplateNotFound"
+    started.accept(QUOTA, described=True)
+    started.state.quotas.view = PodsView(complete=False, problem="pods cannot be read")
+    assert reason(started.state.desired(QUOTA)) == "PodsUnknown"
