@@ -193,4 +193,5 @@ def test_status_details_are_optional() -> None:
     assert str(api_error(503, b"")) == "the API server answered 503"
     assert str(api_error(404, b"404 page not found\n")) == "404 page not found"
     assert api_error(0, json.dumps(status(410, "Expired")).encode()).gone
+    assert api_error(429, b"", retry_after="86400").retry_after_seconds == 300.0
     assert api_error(429, b"", retry_after="Wed, 21 Oct 2026 07:28:00 GMT").retry_after_seconds == 0.0

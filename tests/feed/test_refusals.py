@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from tests.feed.harness import QUICK, Bench, FixedCredentials, a_bench, running, until
@@ -31,7 +32,11 @@ async def test_a_forbidden_feed_says_so_and_goes_on_asking(bench: Bench) -> None
     bench.server.next_watch(*[refusal] * 3)
     async with running(bench, synced=False):
         await until(lambda: bench.feed.state.startswith("refused: pods is forbidden"), "the state says so")
-        assert not bench.feed.synced
+        states = set()
+        while not bench.feed.synced:
+            states.add(bench.feed.state.partition(":")[0])
+            await asyncio.sleep(0)
+        assert states <= {"refused", "listing"}, "it does not flicker while it asks again"
         await bench.in_sync()
         assert bench.feed.state == "watching"
 

@@ -19,7 +19,7 @@ from cryptography.x509.oid import NameOID
 
 from moorage.cluster.client import Client
 from moorage.cluster.credentials import Credentials
-from moorage.cluster.errors import UnreachableError
+from moorage.cluster.errors import CredentialsError, UnreachableError
 
 
 @dataclass
@@ -112,3 +112,12 @@ async def test_a_server_behind_a_tunnel_is_checked_under_its_own_name(secure: Se
         await version_of(credentials(secure, tmp_path, **trusted))
     with untrusted:
         await version_of(credentials(secure, tmp_path, **trusted, **{"tls-server-name": "other.example"}))
+
+
+async def test_a_ca_that_is_none_is_told_as_such(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("-----BEGIN CERTIFICATE-----\nbm8=\n-----END CERTIFICATE-----\n")
+    chosen = credentials(
+        Secure("https://127.0.0.1:1", tmp_path / "ca.pem"), tmp_path, **{"certificate-authority": "ca.pem"}
+    )
+    with pytest.raises(CredentialsError, match=r"the certificates for https://127\.0\.0\.1:1 cannot be used"):
+        await version_of(chosen)

@@ -21,7 +21,15 @@ import msgspec
 from moorage import __version__
 from moorage.cluster.backoff import Backoff
 from moorage.cluster.credentials import CredentialsSource
-from moorage.cluster.errors import ApiError, ClusterError, MalformedError, SilentError, UnreachableError, api_error
+from moorage.cluster.errors import (
+    ApiError,
+    ClusterError,
+    CredentialsError,
+    MalformedError,
+    SilentError,
+    UnreachableError,
+    api_error,
+)
 from moorage.cluster.stream import MAX_LINE_BYTES, LineStream
 from moorage.cluster.wire import Page, decode_page
 
@@ -267,10 +275,19 @@ class Client:
             if current is not None and current.info == info:
                 tls = current.tls
             else:
-                # Without a CA of its own, the context loads the system's, which takes tens of milliseconds.
-                tls = await asyncio.to_thread(info.as_ssl_context) if info.server.startswith("https") else True
+                tls = await _tls(info)
             self._access = _Access(info, tls, info.as_http_headers(), self._clock())
             return self._access
+
+
+async def _tls(info: kopf.ConnectionInfo) -> ssl.SSLContext | bool:
+    if not info.server.startswith("https"):
+        return True
+    try:
+        # In a thread: without a CA of its own, the context loads the system's, which takes tens of milliseconds.
+        return await asyncio.to_thread(info.as_ssl_context)
+    except (OSError, ValueError) as error:
+        raise CredentialsError(f"the certificates for {info.server} cannot be used: {error}") from error
 
 
 def _repeatable(method: str, error: ClusterError) -> bool:

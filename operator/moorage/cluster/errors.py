@@ -7,6 +7,9 @@ from typing import Any
 
 import msgspec
 
+_MAX_RETRY_AFTER_SECONDS = 300.0
+"""Nobody is obeyed for longer, lest a misguided proxy turns the operator off."""
+
 _SHOWN_CHARACTERS = 300
 """How much of a body that is not a Status (a proxy's page of HTML, for one) goes into a message."""
 
@@ -131,6 +134,7 @@ def api_error(status: int, body: bytes, *, retry_after: str = "") -> ApiError:
         seconds = max(seconds, float(retry_after))
     code = status or parsed.code or 500
     message = parsed.message or f"the API server answered {code}"
+    seconds = min(seconds, _MAX_RETRY_AFTER_SECONDS)
     return ApiError(code, parsed.reason, message, details=details, retry_after_seconds=seconds)
 
 

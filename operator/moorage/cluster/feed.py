@@ -213,20 +213,19 @@ class Feed(Generic[R]):
         except TimeoutError:
             if not scope.expired():
                 raise
-            # Only relist() lets this scope expire. Set again, since a list may have ended in between.
-            self._must_list = True
+            # relist() broke it off, since nothing else lets this scope expire; the next round lists.
         finally:
             self._scope = None
 
     async def _list(self, attempts: Attempts) -> None:
         selector = self.field_selector
-        self.state = "listing"
         self._intake.begin()
         version = ""
         async with aclosing(
             self._client.list_pages(self.path, _selecting(selector), limit=self._pace.page_size)
         ) as pages:
             async for page in pages:
+                self.state = "listing"  # not before: a state of trouble holds until something works
                 self._note_bytes()
                 version = page.metadata.resource_version
                 for count, encoded in enumerate(page.items or ()):
@@ -239,7 +238,6 @@ class Feed(Generic[R]):
         """Watch from the last version, or from nothing, in which case the watch begins with the list."""
         listing = self._must_list
         selector = self.field_selector if listing else self.held_selector
-        self.state = "listing" if listing else "watching"
         params = _selecting(selector) | {
             "allowWatchBookmarks": "true",
             "timeoutSeconds": str(max(1, round(self._pace.watch * (1 + self._random())))),
@@ -254,6 +252,7 @@ class Feed(Generic[R]):
         self._watched = True
         began, heard = self._clock(), False
         stream = await self._client.watch(self.path, params, silence_seconds=silence, on_bytes=self._note_bytes)
+        self.state = "listing" if listing else "watching"
         async with stream:
             while lines := await self._next_lines(stream, resuming=not listing and not heard):
                 for count, line in enumerate(lines):
@@ -286,7 +285,8 @@ class Feed(Generic[R]):
 
     def _complete(self, version: str, selector: str, attempts: Attempts) -> None:
         self._intake.finish(version)
-        self._must_list = False
+        # Unless relist() has been called, and its interruption is on the way.
+        self._must_list = self._scope is not None and self._scope.when() is not None
         self.held_selector = selector
         self.synced = True
         self._first_list.set()

@@ -37,9 +37,13 @@ def read_kubeconfig(paths: str, context: str | None) -> kopf.ConnectionInfo:
         return _load(os.pathsep.join(existing), context, where)
     except (ConfigException, yaml.YAMLError, OSError) as error:
         raise CredentialsError(f"{where} cannot be used: {_one_line(error)}") from error
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        # The library assumes well-formed documents; these are what it stumbles with over others.
-        raise CredentialsError(f"{where} is not a valid kubeconfig ({type(error).__name__}: {error})") from error
+    except CredentialsError:
+        raise
+    except Exception as error:
+        # The library assumes well-formed documents and stumbles over others in any way; so do the ones it uses to
+        # refresh tokens.
+        what = f"{type(error).__name__}: {_one_line(error)}"
+        raise CredentialsError(f"{where} is not a valid kubeconfig, or cannot be used now ({what})") from error
 
 
 def _load(paths: str, context: str | None, where: str) -> kopf.ConnectionInfo:
