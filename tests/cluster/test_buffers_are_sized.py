@@ -1,0 +1,228 @@
+"""A CapacityBuffer's size follows its inputs, and says how it came about or what is missing."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.cluster.objects import (
+    Object,
+    buffer,
+    condition,
+    deployment,
+    pod_spec,
+    pod_template,
+    sizing,
+    status_of,
+    wait_for_condition,
+    wait_for_status,
+)
+from tests.controlplane.cluster import Cluster, KubectlError
+from tests.controlplane.waiting import wait_for
+
+pytestmark = pytest.mark.usefixtures("operator")
+
+WEB = {"apiGroup": "apps", "kind": "Deployment", "name": "web"}
+UNIT = {"name": "unit"}
+
+
+def test_two_pods_a_second_with_30s_and_90s_take_60_active_and_120_standby(crds: Cluster, namespace: str) -> None:
+    crds.apply(pod_template(), buffer(podTemplateRef=UNIT, sizing=sizing()), namespace=namespace)
+    status = wait_for_status(
+        crds, namespace, "cbuf/buffer", {"replicas": 180, "active": {"replicas": 60}, "standby": {"replicas": 120}}
+    )
+    assert status["sizing"]["explanation"] == "active 60 = 2 pods/s x 30s; standby 120 = 2 pods/s x 90s - 60"
+    assert status["sizing"]["unit"] == {"cpu": "100m", "memory": "64Mi"}
+    assert status["observedGeneration"] == 1
+    assert condition(status, "Ready")["status"] == "True"
+
+
+def test_a_changed_rate_changes_the_size(crds: Cluster, namespace: str) -> None:
+    crds.apply(pod_template(), buffer(podTemplateRef=UNIT, sizing=sizing()), namespace=namespace)
+    wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 180})
+    crds.apply(buffer(podTemplateRef=UNIT, sizing=sizing(rate="0.07", resume="100s", cold="200s")), namespace=namespace)
+    expected = {"observedGeneration": 2, "active": {"replicas": 7}, "standby": {"replicas": 7}}
+    wait_for_status(crds, namespace, "cbuf/buffer", expected)
+
+
+def test_a_percentage_follows_the_workload_as_it_scales(crds: Cluster, namespace: str) -> None:
+    crds.apply(deployment(replicas=10), buffer(scalableRef=WEB, percentage=25), namespace=namespace)
+    wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 3, "sizing": {"workloadReplicas": 10}})
+    crds.kubectl("scale", "-n", namespace, "deployment/web", "--replicas=2")
+    wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 1, "sizing": {"workloadReplicas": 2}}, timeout=5)
+
+
+def test_a_workload_without_its_group_is_found_among_the_builtin_ones(crds: Cluster, namespace: str) -> None:
+    ref = {"kind": "Deployment", "name": "web"}
+    crds.apply(deployment(replicas=4), buffer(scalableRef=ref, percentage=50), namespace=namespace)
+    wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 2})
+
+
+def test_a_job_counts_by_its_parallelism(crds: Cluster, namespace: str) -> None:
+    spec = {"parallelism": 6, "completions": 60, "template": {"spec": pod_spec(restartPolicy="Never")}}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "crunch"}, "spec": spec}
+    ref = {"apiGroup": "batch", "kind": "Job", "name": "crunch"}
+    crds.apply(job, buffer(scalableRef=ref, percentage=50), namespace=namespace)
+    wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 3, "sizing": {"unit": {"cpu": "100m"}}})
+    crds.kubectl("patch", "job", "-n", namespace, "crunch", "-p", '{"spec": {"parallelism": 11}}')
+    wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 6})
+
+
+def test_limits_cap_the_sum_of_requests_as_the_shape_changes(crds: Cluster, namespace: str) -> None:
+    crds.apply(
+        pod_template(cpu="1500m"), buffer(podTemplateRef=UNIT, replicas=9, limits={"cpu": 10}), namespace=namespace
+    )
+    wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 6, "sizing": {"cap": 6}})
+    crds.apply(pod_template(cpu="4"), namespace=namespace)
+    wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 2, "sizing": {"cap": 2, "unit": {"cpu": "4"}}})
+
+
+def test_a_missing_template_is_named_and_heals_by_itself(crds: Cluster, namespace: str) -> None:
+    crds.apply(buffer(podTemplateRef=UNIT, replicas=3), namespace=namespace)
+    ready = wait_for_condition(crds, namespace, "cbuf/buffer", "Ready", "False", "TemplateNotFound")
+    assert ready["message"] == f"there is no PodTemplate unit in namespace {namespace}"
+    assert "replicas" not in status_of(crds, namespace, "cbuf/buffer")
+    crds.apply(pod_template(), namespace=namespace)
+    wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 3})
+    crds.kubectl("delete", "podtemplate", "-n", namespace, "unit")
+    wait_for_condition(crds, namespace, "cbuf/buffer", "Ready", "False", "TemplateNotFound")
+
+
+def test_a_missing_workload_is_named_and_heals_by_itself(crds: Cluster, namespace: str) -> None:
+    crds.apply(buffer(scalableRef=WEB, percentage=50), namespace=namespace)
+    wait_for_condition(crds, namespace, "cbuf/buffer", "Ready", "False", "WorkloadNotFound")
+    crds.apply(deployment(replicas=4), namespace=namespace)
+    wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 2})
+
+
+def test_a_kind_without_scale_is_named(crds: Cluster, namespace: str) -> None:
+    spec = {
+        "selector": {"matchLabels": {"a": "b"}},
+        "template": {"metadata": {"labels": {"a": "b"}}, "spec": pod_spec()},
+    }
+    daemon_set = {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "agent"}, "spec": spec}
+    ref = {"apiGroup": "apps", "kind": "DaemonSet", "name": "agent"}
+    crds.apply(daemon_set, buffer(scalableRef=ref, percentage=50), namespace=namespace)
+    ready = wait_for_condition(crds, namespace, "cbuf/buffer", "Ready", "False", "ScaleUnsupported")
+    assert "daemonsets.apps have no /scale" in ready["message"]
+
+
+def test_a_kind_that_is_not_served_is_named_and_found_once_it_is(crds: Cluster, namespace: str) -> None:
+    ref = {"apiGroup": "demo.moorage.dev", "kind": "Fleet", "name": "red"}
+    crds.apply(buffer(scalableRef=ref, percentage=50), namespace=namespace)
+    wait_for_condition(crds, namespace, "cbuf/buffer", "Ready", "False", "KindNotServed")
+    crds.apply(_fleets())
+    try:
+        crds.kubectl("wait", "--for=condition=Established", "crd/fleets.demo.moorage.dev", "--timeout=30s")
+        fleet = {"apiVersion": "demo.moorage.dev/v1", "kind": "Fleet", "metadata": {"name": "red"}, "spec": {"size": 7}}
+        wait_for(
+            lambda: crds.kubectl("apply", "-n", namespace, "-f", "-", stdin=fleet),
+            timeout=15,
+            ignore=KubectlError,
+            message="a Fleet",
+        )
+        status = wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 4}, timeout=30)
+        assert "unit" not in status["sizing"], "this kind has no pod template"
+    finally:
+        crds.kubectl("delete", "crd", "fleets.demo.moorage.dev")
+
+
+def test_no_reference_and_no_size_are_accepted_and_named(crds: Cluster, namespace: str) -> None:
+    crds.apply(buffer("nothing"), deployment(), buffer("sizeless", scalableRef=WEB), namespace=namespace)
+    wait_for_condition(crds, namespace, "cbuf/nothing", "Ready", "False", "NoReference")
+    ready = wait_for_condition(crds, namespace, "cbuf/sizeless", "Ready", "False", "NoSize")
+    assert "spec.sizing, spec.replicas, spec.percentage" in ready["message"]
+
+
+def test_limits_that_name_nothing_the_unit_requests_are_named(crds: Cluster, namespace: str) -> None:
+    limits = {"nvidia.com/gpu": 4}
+    crds.apply(pod_template(), buffer(podTemplateRef=UNIT, replicas=3, limits=limits), namespace=namespace)
+    ready = wait_for_condition(crds, namespace, "cbuf/buffer", "Ready", "False", "LimitsMatchNothing")
+    assert "spec.limits names nvidia.com/gpu, but a unit requests cpu, memory" in ready["message"]
+
+
+def test_a_resume_that_is_not_faster_is_accepted_with_a_condition(crds: Cluster, namespace: str) -> None:
+    slow = sizing(resume="2m", cold="90s")
+    crds.apply(pod_template(), buffer(podTemplateRef=UNIT, sizing=slow), namespace=namespace)
+    wait_for_status(crds, namespace, "cbuf/buffer", {"active": {"replicas": 180}, "standby": {"replicas": 0}})
+    told = wait_for_condition(crds, namespace, "cbuf/buffer", "StandbyUnsupported", "True", "ResumeNotFaster")
+    assert "standbyResumeLatency (120s) is not below coldNodeLatency (90s)" in told["message"]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "expected"),
+    [
+        ("buffer.x-k8s.io/active-capacity", {"active": {"replicas": 180}, "standby": {"replicas": 0}}),
+        ("buffer.gke.io/standby-capacity", {"active": {"replicas": 0}, "standby": {"replicas": 120}}),
+    ],
+)
+def test_a_strategy_puts_all_units_into_its_tier(
+    crds: Cluster, namespace: str, strategy: str, expected: Object
+) -> None:
+    one = buffer(podTemplateRef=UNIT, sizing=sizing(), provisioningStrategy=strategy)
+    crds.apply(pod_template(), one, namespace=namespace)
+    wait_for_status(crds, namespace, "cbuf/buffer", {**expected, "provisioningStrategy": strategy})
+
+
+def test_an_unknown_strategy_is_named(crds: Cluster, namespace: str) -> None:
+    one = buffer(podTemplateRef=UNIT, replicas=1, provisioningStrategy="example.com/frozen")
+    crds.apply(pod_template(), one, namespace=namespace)
+    wait_for_condition(crds, namespace, "cbuf/buffer", "Ready", "False", "UnsupportedStrategy")
+
+
+@pytest.mark.parametrize(
+    ("spec", "complaint"),
+    [
+        ({"sizing": sizing(resume="-1s")}, "must not be negative"),
+        ({"sizing": sizing(cold="0s")}, "must be more than zero"),
+        ({"sizing": sizing(rate="fast")}, "is not a rate"),
+        ({"replicas": -1}, "should be greater than or equal to 0"),
+        ({"replicas": 2**31}, "less than or equal to 2147483647"),
+        ({"limits": {"cpu": "much"}}, "is not a quantity"),
+    ],
+)
+def test_bad_input_is_refused_and_disturbs_no_other_buffer(
+    crds: Cluster, namespace: str, spec: dict[str, Any], complaint: str
+) -> None:
+    crds.apply(pod_template(), buffer("good", podTemplateRef=UNIT, replicas=2), namespace=namespace)
+    with pytest.raises(KubectlError, match=complaint):
+        crds.apply(buffer("bad", podTemplateRef=UNIT, **spec), namespace=namespace)
+    wait_for_status(crds, namespace, "cbuf/good", {"replicas": 2})
+
+
+def test_scale_moves_the_size_and_with_sizing_the_floor(crds: Cluster, namespace: str) -> None:
+    crds.apply(
+        pod_template(),
+        buffer("fixed", podTemplateRef=UNIT, replicas=2),
+        buffer("sized", podTemplateRef=UNIT, replicas=2, sizing=sizing()),
+        namespace=namespace,
+    )
+    for name in ("fixed", "sized"):
+        crds.kubectl("scale", "-n", namespace, f"cbuf/{name}", "--replicas=200")
+    wait_for_status(crds, namespace, "cbuf/fixed", {"replicas": 200})
+    status = wait_for_status(crds, namespace, "cbuf/sized", {"replicas": 200, "active": {"replicas": 60}})
+    assert status["sizing"]["floor"] == 200
+    scale = json.loads(
+        crds.kubectl("get", "--raw", f"/apis/moorage.dev/v1alpha1/namespaces/{namespace}/capacitybuffers/sized/scale")
+    )
+    assert (scale["spec"]["replicas"], scale["status"]["replicas"]) == (200, 200)
+
+
+def _fleets() -> Object:
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": schema},
+        "subresources": {"scale": {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size"}},
+    }
+    names = {"kind": "Fleet", "plural": "fleets", "singular": "fleet"}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "fleets.demo.moorage.dev"},
+        "spec": {"group": "demo.moorage.dev", "names": names, "scope": "Namespaced", "versions": [version]},
+    }
