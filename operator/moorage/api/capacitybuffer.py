@@ -266,6 +266,7 @@ class SizingStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
 class CapacityBufferDisplay(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Short texts for the columns of `kubectl get`."""
 
+    strategy: Annotated[str, doc("The strategy in force in one word: Active, Standby or Hybrid.")] = ""
     active: Annotated[str, doc("Active units, such as 60.")] = ""
     standby: Annotated[str, doc("Standby units, such as 120.")] = ""
     rate: Annotated[str, doc("The scale-up rate in force, such as 2/s; missing without sizing.")] = ""

@@ -81,7 +81,7 @@ CAPACITY_BUFFER = Kind(
     spec=CapacityBufferSpec,
     status=CapacityBufferStatus,
     columns=(
-        _column("Strategy", ".status.provisioningStrategy", "The provisioning strategy in force."),
+        _column("Strategy", ".status.display.strategy", "The provisioning strategy in force."),
         _column("Active", ".status.display.active", "Units on running nodes."),
         _column("Standby", ".status.display.standby", "Units on suspended nodes."),
         _column("Rate", ".status.display.rate", "The scale-up rate in force."),

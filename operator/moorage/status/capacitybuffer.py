@@ -24,6 +24,8 @@ from moorage.status.findings import ConditionStatus, condition
 
 READY, STANDBY_UNSUPPORTED = "Ready", "StandbyUnsupported"
 
+_STRATEGY_WORDS = {Strategy.ACTIVE.value: "Active", Strategy.STANDBY.value: "Standby", HYBRID_STRATEGY: "Hybrid"}
+
 
 @dataclass(frozen=True, slots=True)
 class Workload:
@@ -86,14 +88,16 @@ def buffer_status(spec: CapacityBufferSpec, found: Workload | Unresolved, *, gen
     if isinstance(result, SizingError):
         return unsized_buffer_status(result.reason, str(result), generation=generation)
     arrivals, strategy = scale_up(spec), strategy_of(spec)
+    strategy_in_force = _strategy_in_force(arrivals, strategy)
     return CapacityBufferStatus(
         observed_generation=generation,
         replicas=result.replicas,
         active=Tier(replicas=result.active),
         standby=Tier(replicas=result.standby),
-        provisioning_strategy=_strategy_in_force(arrivals, strategy),
+        provisioning_strategy=strategy_in_force,
         sizing=_sizing(arrivals, _bounds(spec, found), result),
         display=CapacityBufferDisplay(
+            strategy=_STRATEGY_WORDS[strategy_in_force],
             active=str(result.active),
             standby=str(result.standby),
             rate=f"{rate_text(arrivals.rate)}/s" if arrivals is not None else "",
