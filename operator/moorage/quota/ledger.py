@@ -29,6 +29,14 @@ class Terms:
     requirements: tuple[Requirement, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What one quota uses now: amounts in nano-units for every name that is counted, and the pods behind them."""
+
+    used: Mapping[str, int]
+    pods: int
+
+
 @dataclass(slots=True)
 class _Account:
     terms: Terms
@@ -51,13 +59,10 @@ class _Account:
             changed = True
         return changed
 
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What one quota uses now: amounts in nano-units for every name that is counted, and the pods behind them."""
-
-    used: Mapping[str, int]
-    pods: int
+    def usage(self) -> Usage:
+        """Return what is used under every name that counts something of pods."""
+        sources = {name: source for name in self.terms.names if (source := pod_source(name)) is not None}
+        return Usage({name: self.used[source] for name, source in sources.items()}, self.pods)
 
 
 class Ledger:
@@ -95,9 +100,7 @@ class Ledger:
 
         Raises KeyError for a quota that was never set.
         """
-        account = self._accounts[namespace][name]
-        sources = {each: source for each in account.terms.names if (source := pod_source(each)) is not None}
-        return Usage({each: account.used[source] for each, source in sources.items()}, account.pods)
+        return self._accounts[namespace][name].usage()
 
     def take_changed(self) -> set[QuotaKey]:
         """Return the quotas whose usage changed since the last call."""
@@ -183,9 +186,9 @@ class Ledger:
     def recount(self) -> dict[QuotaKey, Usage]:
         """Return every quota's usage added up from the pods alone, without the running totals."""
         return {
-            (namespace, name): Usage(account.used, account.pods)
+            (namespace, name): self._counted(namespace, account.terms).usage()
             for namespace, accounts in self._accounts.items()
-            for name, account in ((name, self._counted(namespace, each.terms)) for name, each in accounts.items())
+            for name, account in accounts.items()
         }
 
     def _counted(self, namespace: str, terms: Terms) -> _Account:
