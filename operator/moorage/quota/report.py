@@ -44,8 +44,10 @@ class ResourceLine:
             return 1000 if self.used else 100
         if self.used <= 0:
             return 0
-        if self.used >= self.hard:
-            return min(-(-self.used * 100 // self.hard), 1000)
+        if self.used > self.hard:
+            return min(max(self.used * 100 // self.hard, 101), 1000)
+        if self.used == self.hard:
+            return 100
         return min(max((self.used * 200 + self.hard) // (2 * self.hard), 1), 99)
 
     @property
