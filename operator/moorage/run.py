@@ -10,6 +10,8 @@ import asyncio
 import contextlib
 import gc
 import logging
+import signal
+import threading
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,6 +21,7 @@ import kopf
 
 from moorage.cluster.client import Client
 from moorage.cluster.credentials import Credentials
+from moorage.cluster.definitions import Definitions
 from moorage.cluster.errors import ClusterError
 from moorage.cluster.feed import Feed, Pace
 from moorage.cluster.references import Reference, References
@@ -74,6 +77,7 @@ class Operator:
         )
         self.state.specs_changed = self._specs_changed
         self.feeds = self._pod_feeds()
+        self.definitions = Definitions(self.client, GROUP, VERSION, KINDS)
         self.port: int | None = None
         """Port of the HTTP app, once it serves."""
 
@@ -82,6 +86,8 @@ class Operator:
 
         Raises CredentialsError when there is no way to the API server, and ExceptionGroup for what a part raised.
         """
+        stop = stop or asyncio.Event()
+        _set_on_signals(stop)
         logger.info("connecting with %s", self.credentials)
         await self.credentials.connection()
         app = health_app(not_ready=self.not_ready, metrics=operator_metrics(self.state, self.feeds))
@@ -106,17 +112,22 @@ class Operator:
     def not_ready(self) -> str:
         """Return why the numbers cannot be trusted now, or an empty text."""
         view = self._view()
-        if view.problem:
-            return view.problem
+        if problem := self.definitions.problem or view.problem:
+            return problem
         return "" if view.complete else "the pods are being listed"
 
-    async def _kopf(self, stop: asyncio.Event | None, others: list[asyncio.Task[None]]) -> None:
+    async def _kopf(self, stop: asyncio.Event, others: list[asyncio.Task[None]]) -> None:
         async def end_others() -> None:
-            # kopf gives every task that was made after its start five seconds to end by itself.
+            # kopf gives every task that was made after its start five seconds to end by itself: these, and its own that
+            # waits for `stop`.
+            stop.set()
             for task in others:
                 task.cancel()
             await asyncio.wait(others)
 
+        await self.definitions.wait(stop)
+        if stop.is_set():
+            return
         await kopf.operator(
             registry=registry(self.credentials, ending=end_others),
             settings=settings(),
@@ -216,3 +227,11 @@ class Operator:
                     meta = item["metadata"]
                     alive[key_of(plural, meta["namespace"], meta["name"])] = meta["uid"]
         return alive
+
+
+def _set_on_signals(stop: asyncio.Event) -> None:
+    """Have signals end the operator until kopf looks after them: process 1 of a container would ignore them."""
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with contextlib.suppress(NotImplementedError):
+                asyncio.get_running_loop().add_signal_handler(number, stop.set)
