@@ -32,6 +32,7 @@ CLIENTS = {
     "kube-scheduler": Identity("system:kube-scheduler"),
     "kwok": Identity("kwok", (ADMINISTRATORS,)),
     "karpenter": Identity("karpenter", (ADMINISTRATORS,)),
+    "front-proxy": Identity("front-proxy-client"),  # what the API server shows to aggregated API servers
 }
 
 

@@ -31,16 +31,22 @@ from .commands import (
 )
 from .component import Component, ComponentError, tail
 from .kubeconfig import client_certificate, cluster_entry, make_kubeconfig, write_kubeconfig
-from .ports import ReservedPort, free_port
+from .ports import ReservedPort
 from .waiting import wait_for
 
 START_TIMEOUT_SECONDS = 60.0
 PROBE_TIMEOUT_SECONDS = 2.0
-PORT_ATTEMPTS = 3
 LOCK = "lock"
 EPHEMERAL = ("etcd", "pki", "kubeconfigs", "bin", "kubeconfig")  # of no use without the processes; logs are kept
-RESERVED_PORTS = (ETCD, "etcd-peer", APISERVER, CONTROLLER_MANAGER, SCHEDULER)
-FREE_PORTS = {KWOK: (KWOK,), KARPENTER: (KARPENTER, "karpenter-metrics")}
+PORTS = {
+    ETCD: (ETCD, "etcd-peer"),
+    APISERVER: (APISERVER,),
+    CONTROLLER_MANAGER: (CONTROLLER_MANAGER,),
+    SCHEDULER: (SCHEDULER,),
+    KWOK: (KWOK,),
+    KARPENTER: (KARPENTER, "karpenter-metrics"),
+}
+EVERY_ADDRESS = {KARPENTER}  # it cannot be told to serve on loopback only
 HEALTH = {
     ETCD: ("http", "/health"),
     APISERVER: ("https", "/readyz"),
@@ -75,6 +81,7 @@ class ControlPlane(Cluster):
         folder = Path(tempfile.mkdtemp(prefix="moorage-cluster-")) if directory is None else directory.absolute()
         super().__init__(folder / "kubeconfig", self.binaries.command("kubectl"), folder)
         self.components: dict[str, Component] = {}
+        self._names = [name for name in PORTS if name != KARPENTER or self.options.karpenter]
         self._lock: IO[str] | None = None
         self._reserved: dict[str, ReservedPort] = {}
 
@@ -96,18 +103,8 @@ class ControlPlane(Cluster):
 
     def start(self, component: str, timeout: float = START_TIMEOUT_SECONDS) -> None:
         """Start a component and wait until it says that it is healthy."""
-        process = self.components[component]
-        for attempt in range(PORT_ATTEMPTS):
-            self.place.ports.update({port: free_port() for port in FREE_PORTS.get(component, ())})
-            written = process.log.stat().st_size if process.log.exists() else 0
-            self._launch(component)
-            try:
-                self.wait_until_healthy(component, timeout)
-                return
-            except ComponentError:
-                lost_race = "address already in use" in tail(process.log, 100, since=written)
-                if component not in FREE_PORTS or not lost_race or attempt == PORT_ATTEMPTS - 1:
-                    raise
+        self._launch(component)
+        self.wait_until_healthy(component, timeout)
 
     def stop(self, component: str) -> None:
         """End a component with SIGTERM."""
@@ -185,7 +182,9 @@ class ControlPlane(Cluster):
         self._lock = _claim(self.directory)
         remove_all(self.directory, *EPHEMERAL, "logs")
         self.logs.mkdir()
-        self._reserved = {name: ReservedPort() for name in RESERVED_PORTS}
+        for component in self._names:
+            address = "" if component in EVERY_ADDRESS else "127.0.0.1"
+            self._reserved.update({port: ReservedPort(address) for port in PORTS[component]})
         ports = {name: port.number for name, port in self._reserved.items()}
         certificates = make_certificates(self.directory / "pki")
         self.place = Place(self.directory, certificates, ports)
@@ -195,8 +194,7 @@ class ControlPlane(Cluster):
             user = client_certificate(certificates.clients[client])
             write_kubeconfig(self.place.kubeconfig(client), make_kubeconfig("moorage", server, user))
         self._make_kubectl()
-        names = [ETCD, APISERVER, CONTROLLER_MANAGER, SCHEDULER, KWOK]
-        for name in [*names, KARPENTER] if self.options.karpenter else names:
+        for name in self._names:
             self.components[name] = Component(
                 name,
                 [],
@@ -215,9 +213,8 @@ class ControlPlane(Cluster):
         process.command = component_command(component, binaries=self.binaries, place=self.place, options=self.options)
         if component == KARPENTER:
             process.environment = karpenter_environment(self.place)
-        for name, port in self._reserved.items():
-            if name.startswith(component):
-                port.hand_over()
+        for port in PORTS[component]:
+            self._reserved[port].hand_over()
         process.start()
 
     def _start_karpenter(self) -> None:
