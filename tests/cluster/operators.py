@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.controlplane.cluster import Cluster
-from tests.operator_process import OperatorProcess
+from tests.operator_process import START_SECONDS, OperatorProcess
 
 
 @pytest.fixture(scope="session")
@@ -25,10 +25,10 @@ def start_operator(crds: Cluster, tmp_path: Path) -> Iterator[Callable[..., Oper
     """Start an operator of the test's own: `start_operator("-n", namespace)`; it ends with the test."""
     started: list[OperatorProcess] = []
 
-    def start(*arguments: str, kubeconfig: Path | None = None) -> OperatorProcess:
+    def start(*arguments: str, kubeconfig: Path | None = None, timeout: float = START_SECONDS) -> OperatorProcess:
         process = OperatorProcess(kubeconfig or crds.kubeconfig, tmp_path / f"operator-{len(started)}.log", *arguments)
         started.append(process)
-        process.start_and_wait()
+        process.start_and_wait(timeout)
         return process
 
     yield start
