@@ -1,5 +1,5 @@
 # A control plane to play with; see docs/control-plane.md.
-#   eval "$$(make -s cluster-up)" && kubectl get nodes
+#   eval "$(make -s cluster-up)" && kubectl get nodes
 CLUSTER := $(PYTHON) -m tests.controlplane
 NODES ?= 3
 

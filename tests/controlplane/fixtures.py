@@ -1,20 +1,20 @@
 """pytest fixtures for tests against a real control plane; see docs/control-plane.md."""
 
-import os
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from .binaries import Binaries, find_binaries, find_kubectl
+from .choice import USER_KUBECONFIG, open_cluster, user_kubeconfig
 from .cluster import Cluster
 from .commands import Options
 from .control_plane import ControlPlane
 
-USER_KUBECONFIG = "MOORAGE_KUBECONFIG"
 LOG_LINES = 25
-FIXTURES = {"control_plane", "start_control_plane"}
+FIXTURES = ("control_plane", "start_control_plane")
 
 Prepared = Binaries | BaseException
 _prepared = pytest.StashKey[Prepared]()
@@ -24,20 +24,15 @@ _log_sizes = pytest.StashKey[dict[ControlPlane, dict[str, int]]]()
 
 
 @pytest.fixture(scope="session")
-def control_plane(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def control_plane(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """The cluster of this test run: one of our own, or the user's when MOORAGE_KUBECONFIG is set."""
-    own = os.environ.get(USER_KUBECONFIG)
-    if own:
-        cluster = Cluster(_existing(own), find_kubectl(), tmp_path_factory.mktemp("cluster"))
+    binaries = None if user_kubeconfig() else _binaries(request.config)
+    running = request.config.stash[_running]
+    with open_cluster(binaries=binaries) as cluster:
+        if isinstance(cluster, ControlPlane):
+            running.append(cluster)
         yield cluster
-        for name in cluster.namespaces_left:  # what a test leaves in a cluster that lives on is gone when we are
-            cluster.wait_for_removal(name)
-        return
-    with ControlPlane(binaries=_binaries(request.config)) as started:
-        running = request.config.stash[_running]
-        running.append(started)
-        yield started
-        running.remove(started)
+        running[:] = [plane for plane in running if plane is not cluster]
 
 
 @pytest.fixture
@@ -85,13 +80,6 @@ def namespace(control_plane: Cluster) -> Iterator[str]:
         yield name
 
 
-def _existing(kubeconfig: str) -> Path:
-    path = Path(kubeconfig).expanduser().absolute()
-    if not path.is_file():
-        raise FileNotFoundError(f"{USER_KUBECONFIG}={kubeconfig} is no file")
-    return path
-
-
 def _binaries(config: pytest.Config) -> Binaries:
     prepared = config.stash.get(_prepared, None)
     if isinstance(prepared, BaseException):
@@ -99,13 +87,8 @@ def _binaries(config: pytest.Config) -> Binaries:
     return prepared if prepared is not None else find_binaries()
 
 
-def _uses_control_plane(item: pytest.Item) -> bool:
-    return not FIXTURES.isdisjoint(getattr(item, "fixturenames", ()))
-
-
-def _needs_programs(item: pytest.Item) -> bool:
-    needed = FIXTURES - {"control_plane"} if os.environ.get(USER_KUBECONFIG) else FIXTURES
-    return not needed.isdisjoint(getattr(item, "fixturenames", ()))
+def _uses(item: pytest.Item, *fixtures: str) -> bool:
+    return not set(fixtures).isdisjoint(getattr(item, "fixturenames", ()))
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -117,14 +100,22 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Build what the chosen tests need, before any test's time limit runs."""
-    users = [item for item in session.items if _needs_programs(item)]
+    users = [item for item in session.items if _uses(item, *FIXTURES)]
     if not users or session.config.option.collectonly:
         return
-    karpenter = any(item.get_closest_marker("karpenter") for item in users)
+    try:
+        on_users_cluster = user_kubeconfig() is not None
+    except FileNotFoundError as error:
+        raise pytest.UsageError(str(error)) from error
+    builders = [item for item in users if _uses(item, "start_control_plane") or not on_users_cluster]
+    karpenter = any(item.get_closest_marker("karpenter") for item in builders)
     capture = session.config.pluginmanager.getplugin("capturemanager")
-    with capture.global_and_fixture_disabled():
+    with capture.global_and_fixture_disabled() if capture else nullcontext():
         try:
-            session.config.stash[_prepared] = find_binaries(karpenter=karpenter)
+            if on_users_cluster:
+                find_kubectl()
+            if builders:
+                session.config.stash[_prepared] = find_binaries(karpenter=karpenter)
         except Exception as error:  # the tests that need it fail with it; the others run
             session.config.stash[_prepared] = error
 
@@ -132,7 +123,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Remember where the logs end."""
-    if _uses_control_plane(item):
+    if _uses(item, *FIXTURES):
         item.stash[_log_sizes] = {plane: plane.log_sizes() for plane in item.config.stash[_running]}
 
 
@@ -140,7 +131,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_makereport(item: pytest.Item) -> Any:
     """Add to a failed test's report what the components logged meanwhile, and keep the logs."""
     report = yield
-    if report.failed and _uses_control_plane(item):
+    if report.failed and _uses(item, *FIXTURES):
         sizes = item.stash.get(_log_sizes, {})
         for plane in item.config.stash[_running]:
             plane.keep_logs = True

@@ -18,10 +18,12 @@ import select
 import shutil
 import signal
 import sys
+import time
 from typing import NoReturn
 
 PR_SET_PDEATHSIG = 1
 OWNER_POLL_SECONDS = 1.0
+REMOVAL_ATTEMPTS, REMOVAL_PAUSE_SECONDS = 10, 0.2
 
 
 def main(arguments: list[str]) -> int:
@@ -50,8 +52,17 @@ def main(arguments: list[str]) -> int:
                 os.killpg(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
             for path in remove:
-                shutil.rmtree(path, ignore_errors=True)
+                _remove(path)
             return 0
+
+
+def _remove(path: str) -> None:
+    """Remove a folder although others, whose owner has gone as well, may still be writing into it."""
+    for _ in range(REMOVAL_ATTEMPTS):
+        shutil.rmtree(path, ignore_errors=True)
+        if not os.path.lexists(path):
+            break
+        time.sleep(REMOVAL_PAUSE_SECONDS)
 
 
 def _wake_up_on(*signals: signal.Signals) -> int:

@@ -21,9 +21,9 @@ def test_its_component_can_serve_on_it_again_and_again() -> None:
     port = ReservedPort()
     for _ in range(2):
         port.hand_over()
-        with closing(socket.create_server(("127.0.0.1", port.number))) as server:
-            with closing(socket.create_connection(("127.0.0.1", port.number))) as client:
-                connection, _ = server.accept()
-                connection.close()
-                assert client.recv(1) == b""
+        address = ("127.0.0.1", port.number)
+        with closing(socket.create_server(address)) as server, closing(socket.create_connection(address)) as client:
+            connection, _ = server.accept()
+            connection.close()
+            assert client.recv(1) == b""
     port.release()
