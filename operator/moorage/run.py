@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 import kopf
 
@@ -128,7 +129,10 @@ class Operator:
         await self.definitions.wait(stop)
         if stop.is_set():
             return
+        # By itself kopf takes the name of the user, and fails where the user is only a number, as in our image.
+        identity: Any = "moorage"
         await kopf.operator(
+            identity=identity,
             registry=registry(self.credentials, ending=end_others),
             settings=settings(),
             memo=self.state,
