@@ -183,12 +183,13 @@ def _ready(result: Size, generation: int) -> Condition:
 
 
 def _standby(arrivals: ScaleUp | None, strategy: Strategy | None, generation: int) -> Condition:
-    if arrivals is not None and strategy is not Strategy.ACTIVE and not arrivals.standby_helps:
-        message = (
-            f"standbyResumeLatency ({duration_text(arrivals.resume)}) is not below coldNodeLatency "
-            f"({duration_text(arrivals.cold)}), so standby capacity buys nothing"
-        )
-        return condition(STANDBY_UNSUPPORTED, "True", "ResumeNotFaster", message, generation=generation)
-    return condition(
-        STANDBY_UNSUPPORTED, "False", "NotConcerned", "nothing speaks against standby", generation=generation
-    )
+    """Say whether standby capacity is of use: only when resuming a node is quicker than starting one."""
+    if arrivals is None or strategy is Strategy.ACTIVE:
+        message = "no standby capacity is sized by latencies"
+        return condition(STANDBY_UNSUPPORTED, "False", "NoStandby", message, generation=generation)
+    resume, cold = duration_text(arrivals.resume), duration_text(arrivals.cold)
+    if arrivals.standby_helps:
+        message = f"a resume ({resume}) is quicker than a cold start ({cold})"
+        return condition(STANDBY_UNSUPPORTED, "False", "ResumeFaster", message, generation=generation)
+    message = f"standbyResumeLatency ({resume}) is not below coldNodeLatency ({cold}), so standby capacity buys nothing"
+    return condition(STANDBY_UNSUPPORTED, "True", "ResumeNotFaster", message, generation=generation)

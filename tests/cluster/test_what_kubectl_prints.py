@@ -1,0 +1,89 @@
+"""`kubectl get`, `describe` and `explain` are the product's face: what they print is checked in and compared.
+
+After a wanted change, run this file with UPDATE_OUTPUTS=1 and read the difference before committing it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.objects import (
+    buffer,
+    deployment,
+    pod,
+    quota,
+    sizing,
+    wait_for_condition,
+    wait_for_status,
+)
+from tests.controlplane.cluster import Cluster
+
+pytestmark = pytest.mark.usefixtures("operator")
+
+OUTPUTS = Path(__file__).parents[1] / "data" / "outputs"
+_CHANGING = (
+    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"), "<time>"),
+    (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "<uid>"),
+    (re.compile(r"(Resource Version:\s+)\d+"), r"\1<version>"),
+    (re.compile(r"([A-Z]\w+ +)(?:\d+m)?\d+s$", re.MULTILINE), r"\1<age>"),
+    (re.compile(r"moorage-test-[0-9a-f]{8}"), "<namespace>"),
+)
+
+
+@pytest.fixture
+def team(crds: Cluster, namespace: str) -> str:
+    """A namespace with a busy team: a quota that is nearly full, one that cannot be counted, and three buffers."""
+    ref = {"apiGroup": "apps", "kind": "Deployment", "name": "web"}
+    hard = {
+        "requests.cpu": "20",
+        "requests.memory": "64Gi",
+        "limits.memory": "96Gi",
+        "pods": 10,
+        "requests.nvidia.com/gpu": 4,
+    }
+    crds.apply(
+        quota("team-a", hard=hard),
+        quota("objects", hard={"pods": 2, "secrets": 3}),
+        deployment(replicas=8, cpu="500m", memory="2304Mi"),
+        pod("train", cpu="2500m", memory="512Mi"),
+        buffer("web", scalableRef=ref, sizing=sizing(), replicas=10, percentage=20, limits={"cpu": 400}),
+        buffer("share", scalableRef=ref, percentage=20),
+        buffer("lost", podTemplateRef={"name": "nowhere"}, replicas=3),
+        namespace=namespace,
+    )
+    wait_for_status(crds, namespace, "nsq/team-a", {"used": {"requests.cpu": "6500m", "pods": "9"}})
+    wait_for_status(crds, namespace, "nsq/objects", {"used": {"pods": "9"}})
+    wait_for_status(crds, namespace, "cbuf/web", {"replicas": 180, "sizing": {"workloadReplicas": 8}})
+    wait_for_status(crds, namespace, "cbuf/share", {"replicas": 2})
+    wait_for_condition(crds, namespace, "cbuf/lost", "Ready", "False", "TemplateNotFound")
+    return namespace
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param("get nsq,cbuf", id="get"),
+        pytest.param("get nsq,cbuf -o wide", id="get-wide"),
+        pytest.param("describe nsq team-a", id="describe-quota"),
+        pytest.param("describe nsq objects", id="describe-quota-exceeded"),
+        pytest.param("describe cbuf web", id="describe-buffer"),
+        pytest.param("describe cbuf lost", id="describe-buffer-without-template"),
+        pytest.param("explain nsq.spec", id="explain-quota"),
+        pytest.param("explain cbuf.spec.sizing", id="explain-sizing"),
+    ],
+)
+def test_kubectl_prints_what_is_checked_in(
+    crds: Cluster, team: str, command: str, request: pytest.FixtureRequest
+) -> None:
+    printed = crds.kubectl("-n", team, *command.split())
+    for pattern, placeholder in _CHANGING:
+        printed = pattern.sub(placeholder, printed)
+    file = OUTPUTS / f"{request.node.callspec.id}.txt"
+    if os.environ.get("UPDATE_OUTPUTS"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(printed)
+    assert printed == file.read_text()
