@@ -34,6 +34,12 @@ class Document:
         return self.body.get("metadata") or {}
 
     @property
+    def spec(self) -> Any:
+        """Its spec, whatever it is; an empty one when there is none."""
+        spec = self.body.get("spec")
+        return {} if spec is None else spec
+
+    @property
     def name(self) -> str:
         """Its name; empty when there is none."""
         return str(self.metadata.get("name") or "")

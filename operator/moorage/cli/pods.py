@@ -56,10 +56,8 @@ def read_quota(document: Document, *, namespace: str) -> Quota:
 
     Raises BadInput.
     """
-    spec: Any = document.body.get("spec") or {}
-    if not isinstance(spec, dict):
-        raise BadInput(f"{document.label}: spec is not a mapping")
-    if document.kind == "ResourceQuota":
+    spec = document.spec
+    if document.kind == "ResourceQuota" and isinstance(spec, dict):
         spec = {name: spec[name] for name in ("hard", "scopes", "scopeSelector") if name in spec}
     try:
         rules = quota_rules(parse_namespace_quota_spec(spec, allow_unknown=document.kind == "ResourceQuota"))
@@ -73,8 +71,7 @@ def read_template(document: Document) -> PodTemplate:
 
     Raises BadInput.
     """
-    body = document.body
-    spec = body.get("spec")
+    body, spec = document.body, document.spec
     if document.kind == "Pod":
         return PodTemplate(spec=_convert(document, Pod, body).spec)
     template = body.get("template") or (spec.get("template") if isinstance(spec, dict) else None)
@@ -90,4 +87,6 @@ def _convert(document: Document, model: type[_Model], value: Any) -> _Model:
     try:
         return msgspec.convert(value, model, strict=True)
     except msgspec.ValidationError as error:
-        raise BadInput(f"{document.label}: {error}") from error
+        problem, _, place = str(error).partition(" - at `$")
+        where = f"{place.rstrip('`').lstrip('.')}: " if place else ""
+        raise BadInput(f"{document.label}: {where}{problem}") from error

@@ -99,7 +99,7 @@ def _spec_from_file(
         which = f"{len(buffers)} CapacityBuffers" if buffers else "no CapacityBuffer"
         raise BadInput(f"{filename} holds {which}{f' named {name}' if name else ''}; name one with --name")
     try:
-        spec = parse_capacity_buffer_spec(buffers[0].body.get("spec") or {})
+        spec = parse_capacity_buffer_spec(buffers[0].spec)
     except SpecError as error:
         raise BadInput(f"{buffers[0].label}: {error}") from error
     others = read_documents([template]) if template is not None else documents
@@ -121,8 +121,7 @@ def _workload(
     shape: PodSpec | None = read_template(match[0]).spec if match else None
     replicas = workload_replicas
     if replicas is None and match and spec.scalable_ref is not None:
-        raw = match[0].body.get("spec") or {}
-        found = raw.get("parallelism" if match[0].kind == "Job" else "replicas", 1)
+        found = match[0].spec.get("parallelism" if match[0].kind == "Job" else "replicas", 1)
         replicas = found if isinstance(found, int) else None
     if spec.percentage is not None and spec.scalable_ref is not None and replicas is None:
         raise BadInput(
