@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import base64
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pykube
@@ -27,15 +29,16 @@ def live_documents(*, namespace: str | None, kubeconfig: str | None, context: st
 
     Raises BadInput when the cluster cannot be reached or does not let us.
     """
-    api = connect(kubeconfig, context)
     documents = []
-    for version, plural, kind in _KINDS:
-        documents += [Document(kind, {**item, "kind": kind}) for item in _items(api, version, plural, namespace)]
+    with connected(kubeconfig, context) as api:
+        for version, plural, kind in _KINDS:
+            documents += [Document(kind, {**item, "kind": kind}) for item in _items(api, version, plural, namespace)]
     return documents
 
 
-def connect(kubeconfig: str | None, context: str | None) -> pykube.HTTPClient:
-    """Return a client with the same credentials that the operator would use.
+@contextmanager
+def connected(kubeconfig: str | None, context: str | None) -> Iterator[pykube.HTTPClient]:
+    """Give a client with the same credentials that the operator would use.
 
     Raises BadInput.
     """
@@ -45,26 +48,29 @@ def connect(kubeconfig: str | None, context: str | None) -> pykube.HTTPClient:
         raise BadInput(str(error)) from error
     cluster: dict[str, Any] = {"server": access.server, "insecure-skip-tls-verify": bool(access.insecure)}
     user: dict[str, Any] = {"token": access.token, "username": access.username, "password": access.password}
-    for entry, name, text in (
-        (cluster, "certificate-authority-data", access.ca_data),
-        (user, "client-certificate-data", access.certificate_data),
-        (user, "client-key-data", access.private_key_data),
-    ):
-        if text is not None:
-            entry[name] = _base64(text)
-    config = pykube.KubeConfig(
-        {
-            "clusters": [{"name": "it", "cluster": cluster}],
-            "users": [{"name": "it", "user": {key: value for key, value in user.items() if value}}],
-            "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
-            "current-context": "it",
-        }
-    )
-    return pykube.HTTPClient(config, timeout=60)
+    # pykube wants files, and would leave those that it writes itself behind, private keys among them.
+    with tempfile.TemporaryDirectory(prefix="moorage-") as folder:
+        for entry, name, text in (
+            (cluster, "certificate-authority", access.ca_data),
+            (user, "client-certificate", access.certificate_data),
+            (user, "client-key", access.private_key_data),
+        ):
+            if text is not None:
+                entry[name] = _written(Path(folder) / name, text)
+        config = pykube.KubeConfig(
+            {
+                "clusters": [{"name": "it", "cluster": cluster}],
+                "users": [{"name": "it", "user": {key: value for key, value in user.items() if value}}],
+                "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
+                "current-context": "it",
+            }
+        )
+        yield pykube.HTTPClient(config, timeout=60)
 
 
-def _base64(text: str | bytes) -> str:
-    return base64.b64encode(text if isinstance(text, bytes) else text.encode()).decode()
+def _written(path: Path, text: str | bytes) -> str:
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return str(path)
 
 
 def _items(api: pykube.HTTPClient, version: str, plural: str, namespace: str | None) -> Iterator[dict[str, Any]]:
