@@ -1,0 +1,1 @@
+"""The main job of Moorage on a real control plane, shown like a session in a terminal."""

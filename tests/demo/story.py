@@ -1,0 +1,188 @@
+"""What the demo shows, scene by scene; each waits for conditions, and checks what it shows."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from moorage.api import crd_documents
+from tests.controlplane import KubectlError
+from tests.demo.places import CRDS, Place
+from tests.demo.terminal import Terminal
+
+OBJECTS = "tests/demo/objects"
+WAIT = "--timeout=30s"
+SECONDS = 30.0
+SIZE = ("replicas", "active", "standby")
+
+
+class SurpriseError(AssertionError):
+    """The cluster does not show what it should."""
+
+
+class Story:
+    """Two teams share a cluster."""
+
+    def __init__(self, place: Place, terminal: Terminal) -> None:
+        self.place = place
+        self.terminal = terminal
+        self.a, self.b = f"{place.prefix}team-a", f"{place.prefix}team-b"
+
+    def play(self) -> None:
+        """Show everything."""
+        self.set_up()
+        self.workloads()
+        self.apply_quotas_and_buffers()
+        self.describe()
+        self.change_the_load()
+        self.lower_a_quota()
+        self.change_the_rate()
+        self.agree_with_the_command_line()
+
+    def set_up(self) -> None:
+        """The definitions and the operator."""
+        terminal, cluster = self.terminal, self.place.cluster
+        terminal.say(self.place.about)
+        if self.place.has_definitions:
+            terminal.say("The definitions of Moorage are there already and are left as they are.")
+        else:
+            terminal.say("Moorage brings two kinds of objects. Their definitions come first.")
+            definitions = "---\n".join(crd_documents().values())
+            terminal.kubectl("apply", "--server-side", "-f", "-", stdin=definitions, piped="moorage crds | ")
+            cluster.kubectl("wait", "--for=condition=Established", WAIT, *(f"crd/{name}" for name in CRDS))
+
+        terminal.say("Two teams get a namespace each.")
+        self.place.namespaces += [self.a, self.b]
+        for namespace in self.place.namespaces:
+            terminal.kubectl("create", "namespace", namespace)
+            cluster.wait_for_service_account(namespace)
+
+        flags = "" if self.place.alone else f" -n {self.a} -n {self.b}"
+        terminal.say("The operator is one process; here it runs beside the cluster, not in it.")
+        terminal.typed(f"moorage run{flags} &")
+        self.place.run_operator()
+        print(self.place.operator_log.read_text(encoding="utf-8"), end="")
+
+    def workloads(self) -> None:
+        """What the teams run."""
+        self.terminal.say(
+            "Team A runs web servers with a sidecar. Team B runs a service, and a job that ends by itself."
+        )
+        self.terminal.kubectl("apply", "-n", self.a, "-f", f"{OBJECTS}/web.yaml")
+        self.terminal.kubectl("apply", "-n", self.b, "-f", f"{OBJECTS}/batch.yaml")
+
+    def apply_quotas_and_buffers(self) -> None:
+        """The main job."""
+        terminal = self.terminal
+        terminal.say(
+            "How much may each team use, and how much capacity must stand ready for its next burst? "
+            "Each team gets a NamespaceQuota (nsq) and a CapacityBuffer (cbuf)."
+        )
+        terminal.kubectl("apply", "-n", self.a, "-f", f"{OBJECTS}/team-a.yaml")
+        terminal.kubectl("apply", "-n", self.b, "-f", f"{OBJECTS}/team-b.yaml")
+
+        terminal.say(
+            "Usage is counted from the pods. The job's six pods have finished: they count in count/pods alone."
+        )
+        self.wait_for_usage(self.a, "team-a", {"pods": "8", "requests.cpu": "2"})
+        self.wait_for_usage(self.b, "team-b", {"pods": "4", "requests.cpu": "2", "count/pods": "10"})
+        self.wait(self.a, "cbuf/web", "{.status.replicas}", "180")
+        self.wait(self.b, "cbuf/api", "{.status.replicas}", "3")
+        if self.place.alone:
+            terminal.kubectl("get", "nsq,cbuf", "-A")
+        else:
+            terminal.kubectl("get", "nsq,cbuf", "-n", self.a)
+            terminal.kubectl("get", "nsq,cbuf", "-n", self.b)
+
+    def describe(self) -> None:
+        """Both kinds in full."""
+        self.terminal.say("What a quota says of itself; Summary is meant to be read first.")
+        self.terminal.kubectl("describe", "nsq", "team-a", "-n", self.a)
+        self.terminal.say(
+            "Two pods a second, 30 s until a suspended node takes pods and 90 s until a new one does: "
+            "60 units are kept active and 120 on standby. Explanation says how each number came about."
+        )
+        self.terminal.kubectl("describe", "cbuf", "web", "-n", self.a)
+
+    def change_the_load(self) -> None:
+        """A quota comes near its limit."""
+        terminal = self.terminal
+        terminal.say("The load changes: team A scales from 8 to 18 pods, 4.5 of its 5 cores. Status follows at once.")
+        terminal.kubectl("scale", "-n", self.a, "deployment/web", "--replicas=18")
+        self.wait_for_usage(self.a, "team-a", {"pods": "18", "requests.cpu": "4500m"}, shown=True)
+        terminal.kubectl("get", "nsq", "team-a", "-n", self.a)
+        self.conditions(self.a, "nsq/team-a", expected={"Ready": "True", "NearLimit": "True", "Exceeded": "False"})
+
+    def lower_a_quota(self) -> None:
+        """A quota is lowered below what is used."""
+        terminal = self.terminal
+        terminal.say(
+            "Team B's quota is lowered below what it uses. Nothing is evicted; the condition Exceeded says so."
+        )
+        patch = json.dumps({"spec": {"hard": {"requests.cpu": "1600m"}}})
+        terminal.kubectl("patch", "nsq", "team-b", "-n", self.b, "--type=merge", "-p", patch)
+        terminal.kubectl("wait", "-n", self.b, "--for=condition=Exceeded", "nsq/team-b", WAIT)
+        terminal.kubectl("get", "nsq", "team-b", "-n", self.b)
+        self.conditions(self.b, "nsq/team-b", expected={"Ready": "True", "NearLimit": "True", "Exceeded": "True"})
+
+    def change_the_rate(self) -> None:
+        """A buffer's input changes."""
+        terminal = self.terminal
+        terminal.say("Bursts turn out to be slower: one pod every two seconds. Fractions are quoted.")
+        patch = json.dumps({"spec": {"sizing": {"scaleUpRate": "0.5"}}})
+        terminal.kubectl("patch", "cbuf", "web", "-n", self.a, "--type=merge", "-p", patch)
+        self.wait(self.a, "cbuf/web", "{.status.sizing.scaleUpRate}", "0.5")
+        terminal.kubectl("get", "cbuf", "web", "-n", self.a)
+        text = terminal.kubectl(
+            "get", "cbuf", "web", "-n", self.a, "-o", 'jsonpath={.status.sizing.explanation}{"\\n"}'
+        )
+        self.expect(text.startswith("active 15 = 0.5 pods/s x 30s; standby 30 ="), f"the explanation is {text!r}")
+
+    def agree_with_the_command_line(self) -> None:
+        """The command line uses the same functions."""
+        terminal = self.terminal
+        terminal.say("The same sizes before anything is applied, from the command line ...")
+        answer = json.loads(terminal.moorage("size", "--rate", "0.5", "--resume", "30s", "--cold", "90s", "-o", "json"))
+        status = self.status(self.a, "cbuf/web")
+        found = [status["replicas"], status["active"]["replicas"], status["standby"]["replicas"]]
+        self.expect([answer[name] for name in SIZE] == found, f"status of cbuf/web has {found}")
+        terminal.say("... and the same usage, counted anew from a list of the pods.")
+        lines = [line.strip() for line in terminal.moorage("usage", "-n", self.a).splitlines()[1:]]
+        summary = self.status(self.a, "nsq/team-a")["summary"]
+        self.expect(lines == summary, f"status of nsq/team-a has {summary}")
+        terminal.say("Both agree with status.")
+
+    # Waiting and checking
+
+    def wait_for_usage(self, namespace: str, name: str, used: dict[str, str], *, shown: bool = False) -> None:
+        """Wait until a quota shows this usage; `shown`: with a command that the reader sees."""
+        for resource, amount in used.items():
+            path = f"{{.status.used.{resource.replace('.', chr(92) + '.')}}}"
+            self.wait(namespace, f"nsq/{name}", path, amount, shown=shown)
+            shown = False
+
+    def wait(self, namespace: str, resource: str, path: str, value: str, *, shown: bool = False) -> None:
+        """Wait until a field has a value."""
+        run = self.terminal.kubectl if shown else self.place.cluster.kubectl
+        try:
+            run("wait", "-n", namespace, f"--for=jsonpath={path}={value}", resource, WAIT)
+        except KubectlError as error:
+            raise SurpriseError(f"{error}; its status is {self.status(namespace, resource)}") from error
+
+    def conditions(self, namespace: str, resource: str, *, expected: dict[str, str]) -> None:
+        """Show the conditions of an object, and check them."""
+        template = '{range .status.conditions[*]}{.type}={.status}: {.message}{"\\n"}{end}'
+        self.terminal.kubectl("get", resource, "-n", namespace, "-o", f"jsonpath={template}")
+        found = {each["type"]: each["status"] for each in self.status(namespace, resource)["conditions"]}
+        self.expect(found == expected, f"{resource} has the conditions {found}")
+
+    def status(self, namespace: str, resource: str) -> dict[str, Any]:
+        """Return the status of an object."""
+        status: dict[str, Any] = self.place.cluster.get(resource, "-n", namespace).get("status", {})
+        return status
+
+    @staticmethod
+    def expect(holds: bool, otherwise: str) -> None:
+        """End the demo when something is not as it should be."""
+        if not holds:
+            raise SurpriseError(otherwise)
