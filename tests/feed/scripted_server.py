@@ -125,6 +125,14 @@ class Script:
 
         return self._then(step)
 
+    def events(self) -> Script:
+        """Send the events that have come since the last step that sent any."""
+
+        async def step(server: ScriptedServer, exchange: Exchange) -> None:
+            await server.send_events(exchange)
+
+        return self._then(step)
+
     def bookmark(self) -> Script:
         async def step(server: ScriptedServer, exchange: Exchange) -> None:
             await exchange.write(bookmark(server.revision))
@@ -206,6 +214,8 @@ class ScriptedServer:
         self.revision = 100
         self.oldest = 0
         """Versions below this are too old, for watches, exact lists and continue tokens."""
+        self.lists_exactly = True
+        """False: every version that a list asks for is too old."""
         self.seen: list[Seen] = []
         self.token: str | None = None
         """The only bearer token that is accepted; None: any."""
@@ -329,7 +339,7 @@ class ScriptedServer:
         token = json.loads(query["continue"]) if "continue" in query else None
         exact = query.get("resourceVersionMatch") == "Exact"
         version = token["version"] if token else int(query["resourceVersion"]) if exact else self.revision
-        if version < self.oldest or version not in self.snapshots:
+        if version < self.oldest or version not in self.snapshots or (exact and not self.lists_exactly):
             return web.json_response(status(410, "Expired", "too old resource version"), status=410)
         start = token["start"] if token else 0
         limit = int(query.get("limit", "0")) or 1_000_000
@@ -361,13 +371,15 @@ class ScriptedServer:
         await exchange.open()
         cut = self._cut
         while not cut.is_set():
-            while exchange.cursor < len(self.history):
-                _, line = self.history[exchange.cursor]
-                exchange.cursor += 1
-                await exchange.write(line)
-            changed = self._changed
-            await changed.wait()
+            await self.send_events(exchange)
+            await self._changed.wait()
         exchange.cut()
+
+    async def send_events(self, exchange: Exchange) -> None:
+        while exchange.cursor < len(self.history):
+            _, line = self.history[exchange.cursor]
+            exchange.cursor += 1
+            await exchange.write(line)
 
     async def cut_off(self, exchange: Exchange) -> None:
         """Say nothing until the connection is cut."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from tests.feed.harness import Bench, a_bench, running, until
 from tests.feed.scripted_server import Script, ScriptedServer, pod
@@ -19,10 +21,13 @@ async def test_a_drop_before_the_initial_bookmark_starts_over_and_keeps_nothing(
         assert [watch.streams for watch in bench.server.requests("watch")] == [True, True]
 
 
-async def test_a_clean_end_before_the_initial_bookmark_starts_over(bench: Bench) -> None:
+async def test_a_clean_end_before_the_initial_bookmark_starts_over(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
     bench.server.next_watch(Script().initial(2))
     async with running(bench):
         assert bench.store.calls == ["replace 5"]
+        assert "backing off: the watch ended before the list was complete" in caplog.text
 
 
 async def test_a_connection_that_drops_in_mid_line_loses_nothing(bench: Bench) -> None:
@@ -60,13 +65,36 @@ async def test_a_silent_connection_is_given_up_and_resumed(server: ScriptedServe
         assert bench.feed.counters.relists == 1
 
 
-async def test_watches_that_stay_mute_after_resuming_lead_to_a_new_list(server: ScriptedServer, client: Client) -> None:
-    """An etcd restored from a backup does this: it never reaches the version that we have seen."""
+async def test_a_quiet_cluster_is_no_trouble(server: ScriptedServer, client: Client) -> None:
+    """It may send nothing for minutes, not even bookmarks: watches are opened anew, and nothing else happens."""
     bench = a_bench(server, client, pace=Pace(silence=0.05, initial_silence=5.0, verify=0))
-    server.next_watch(Script().initial().initial_end(), Script().hang(), Script().hang())
+    states = set()
+    server.next_watch(Script().initial().initial_end().hang(), *[Script().hang()] * 3)
+    async with running(bench):
+        while len(server.requests("watch")) < 4:
+            states.add(bench.feed.state)
+            await asyncio.sleep(0.001)
+        heard = bench.feed.last_byte_at
+        await until(lambda: bench.feed.last_byte_at != heard, "a new watch counts as a sign of life")
+        assert states == {"watching"}
+        assert bench.feed.counters.relists == 1
+
+
+async def test_a_server_that_stays_mute_since_its_history_went_back_is_listed_anew(
+    server: ScriptedServer, client: Client
+) -> None:
+    """An etcd restored from a backup does this: it does not reach the version that we resume from."""
+
+    def restore_backup() -> None:
+        server.revision = 50
+        server.vanish("web-1")
+
+    bench = a_bench(server, client, pace=Pace(silence=0.05, initial_silence=5.0, verify=0))
+    server.next_watch(Script().initial().initial_end().do(restore_backup), Script().hang())
     async with running(bench, synced=False):
         await until(lambda: bench.feed.counters.relists == 2, "a second list")
-        assert [watch.streams for watch in server.requests("watch")[:4]] == [True, False, False, True]
+        assert [watch.streams for watch in server.requests("watch")[:3]] == [True, False, True]
+        assert bench.store.names == ["web-2", "web-3", "web-4", "web-5"]
 
 
 async def test_a_bookmark_from_the_past_leads_to_a_new_list(bench: Bench) -> None:

@@ -30,6 +30,19 @@ async def test_a_watch_that_the_server_ends_is_resumed_where_it_was(bench: Bench
         assert bench.feed.counters.relists == 1
 
 
+async def test_what_changes_while_a_list_is_streamed_is_in_it(bench: Bench) -> None:
+    server = bench.server
+
+    def change() -> None:
+        server.delete("web-1")
+        server.put(pod("web-2", cpu="2"))
+
+    server.next_watch(Script().initial().do(change).events().initial_end().live())
+    async with running(bench):
+        assert bench.store.calls == ["replace 4"]
+        assert bench.store.records["web-2"].cpu == "2"
+
+
 async def test_state_says_what_the_feed_is_doing(bench: Bench) -> None:
     assert bench.feed.state == "starting"
     bench.server.next_watch(Script().initial().hang())

@@ -26,7 +26,6 @@ from moorage.cluster.errors import (
     ClusterError,
     CredentialsError,
     MalformedError,
-    SilentError,
     UnreachableError,
     api_error,
 )
@@ -177,7 +176,7 @@ class Client:
                     credentials_age=self.timeouts.watch_credentials_age,
                 )
         except TimeoutError as error:
-            raise SilentError(f"the watch of {path} was not answered") from error
+            raise UnreachableError(f"the watch of {path} was not answered") from error
         return LineStream(response, silence_seconds=silence, max_line_bytes=max_line_bytes, on_bytes=on_bytes)
 
     async def _call(

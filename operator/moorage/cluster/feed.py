@@ -23,15 +23,12 @@ from moorage.cluster.intake import Counters, Intake, UnstreamedError
 from moorage.cluster.proof import Drift, compare
 from moorage.cluster.records import Decode, R, Sink
 from moorage.cluster.stream import LineStream
+from moorage.cluster.wire import is_older
 
 logger = logging.getLogger(__name__)
 
 _SHORT_WATCH_SECONDS = 5.0
 """A watch that ends sooner without a word counts as a failure, lest we reconnect in a tight loop."""
-
-_MUTE_WATCHES = 2
-"""After so many resumed watches in a row without a byte, the version we resume from is in doubt (an etcd that was
-restored from a backup never reaches it), and there is a new list."""
 
 _VERIFY_RETRIES = 3
 
@@ -95,7 +92,8 @@ class Feed(Generic[R]):
         self._must_list = True
         self._streams_lists = True
         self._watched = False
-        self._mute_watches = 0
+        self._listing = False
+        self._mute = False
         self._last_trouble = ""
         self._scope: asyncio.Timeout | None = None
         self._first_list = asyncio.Event()
@@ -147,15 +145,14 @@ class Feed(Generic[R]):
         while True:
             if not self.resource_version:
                 raise ClusterError("nothing to verify: the first list is not complete")
-            lists = self.counters.relists
+            lists, version = self.counters.relists, self.resource_version
             try:
                 drift = await compare(
                     self._client,
                     self.path,
-                    _selecting(self.held_selector) | {"resourceVersion": self.resource_version},
+                    _selecting(self.held_selector) | {"resourceVersion": version},
                     decode=self._decode,
                     held=dict(self._sink.snapshot()),
-                    skip=set(self.undecodable),
                     page_size=self._pace.page_size,
                     yield_every=self._pace.yield_every,
                 )
@@ -166,6 +163,9 @@ class Feed(Generic[R]):
                 if attempts.failures >= _VERIFY_RETRIES or not (error.gone or error.too_new):
                     raise
                 await attempts.wait(at_least=error.retry_after_seconds)
+                if error.gone and self.resource_version == version:
+                    await self._newest_version()
+                    await asyncio.sleep(self._pace.silence)  # the next bookmark tells our watch as well
         self.counters.verifications += 1
         if drift:
             self.counters.drifts += 1
@@ -173,6 +173,17 @@ class Feed(Generic[R]):
             if lists == self.counters.relists:
                 self.relist("to heal the drift")
         return drift
+
+    async def _newest_version(self) -> str:
+        """Ask for the server's current version.
+
+        In a quiet cluster the API server may not know it either, and so send no bookmarks for many minutes; a question
+        makes it find out.
+        """
+        async with aclosing(self._client.list_pages(self.path, limit=1)) as pages:
+            page = await anext(pages)
+        self._note_bytes()
+        return page.metadata.resource_version
 
     async def _verify_periodically(self) -> None:
         await self.wait_synced()
@@ -207,8 +218,10 @@ class Feed(Generic[R]):
         try:
             async with scope:
                 self._scope = scope
+                if self._mute:
+                    await self._check_history()
                 if self._must_list and not self._streams_lists:
-                    await self._list(attempts)
+                    await self._list()
                 await self._watch(attempts)
         except TimeoutError:
             if not scope.expired():
@@ -217,7 +230,18 @@ class Feed(Generic[R]):
         finally:
             self._scope = None
 
-    async def _list(self, attempts: Attempts) -> None:
+    async def _check_history(self) -> None:
+        """After a resumed watch without a word, make sure that the server can reach the version we resume from.
+
+        An etcd that was restored from a backup may be behind it, and would keep us waiting until it is not any more.
+        """
+        newest = await self._newest_version()
+        self._mute = False
+        if is_older(newest, self.resource_version):
+            logger.warning("%s: the server went back from version %s to %s", self.path, self.resource_version, newest)
+            self._must_list = True
+
+    async def _list(self) -> None:
         selector = self.field_selector
         self._intake.begin()
         version = ""
@@ -232,79 +256,84 @@ class Feed(Generic[R]):
                     if count % self._pace.yield_every == 0:
                         await asyncio.sleep(0)
                     self._intake.add(encoded)
-        self._complete(version, selector, attempts)
+        self._complete(version, selector)
 
     async def _watch(self, attempts: Attempts) -> None:
         """Watch from the last version, or from nothing, in which case the watch begins with the list."""
-        listing = self._must_list
-        selector = self.field_selector if listing else self.held_selector
-        params = _selecting(selector) | {
-            "allowWatchBookmarks": "true",
-            "timeoutSeconds": str(max(1, round(self._pace.watch * (1 + self._random())))),
-        }
-        if listing:
-            self._intake.begin()
-            params |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
-        else:
-            params["resourceVersion"] = self.resource_version
-        silence = self._pace.initial_silence if listing else self._pace.silence
-        self.counters.reconnects += self._watched
-        self._watched = True
+        self._listing = self._must_list
+        selector = self.field_selector
         began, heard = self._clock(), False
-        stream = await self._client.watch(self.path, params, silence_seconds=silence, on_bytes=self._note_bytes)
-        self.state = "listing" if listing else "watching"
-        async with stream:
-            while lines := await self._next_lines(stream, resuming=not listing and not heard):
-                for count, line in enumerate(lines):
-                    if count % self._pace.yield_every == 0:
-                        await asyncio.sleep(0)
-                    if not listing:
-                        self._intake.apply(line)
-                    elif version := self._intake.initial(line):
-                        self._complete(version, selector or "", attempts)
-                        self.state, listing = "watching", False
-                        stream.silence_seconds = self._pace.silence
-                heard = True
-                if not listing:
-                    attempts.reset()
-        if listing:
+        async with await self._open_watch(selector) as stream:
+            try:
+                while lines := await stream.lines():
+                    heard = True
+                    await self._take(lines, stream, selector)
+                    if not self._listing:
+                        attempts.reset()
+            except SilentError:
+                self._mute = not heard and not self._listing
+                raise
+        if self._listing:
             raise UnreachableError("the watch ended before the list was complete")
         if not heard and self._clock() - began < _SHORT_WATCH_SECONDS:
             raise UnreachableError("the watch ended at once")
 
-    async def _next_lines(self, stream: LineStream, *, resuming: bool) -> list[bytes]:
-        """Read on, and count watches that were resumed and then never said a word."""
-        try:
-            lines = await stream.lines()
-        except SilentError:
-            if resuming:
-                self._mute_watches += 1
-            raise
-        self._mute_watches = 0
-        return lines
+    async def _open_watch(self, selector: str) -> LineStream:
+        seconds = self._pace.watch * (1 + self._random())
+        params = _selecting(selector) | {
+            "allowWatchBookmarks": "true",
+            "timeoutSeconds": str(max(1, round(seconds))),
+        }
+        if self._listing:
+            self._intake.begin()
+            params |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
+        else:
+            params["resourceVersion"] = self.resource_version
+        silence = self._pace.initial_silence if self._listing else self._pace.silence
+        self.counters.reconnects += self._watched
+        self._watched = True
+        stream = await self._client.watch(self.path, params, silence_seconds=silence, on_bytes=self._note_bytes)
+        self._note_bytes()  # the head of the answer
+        self.state = "listing" if self._listing else "watching"
+        return stream
 
-    def _complete(self, version: str, selector: str, attempts: Attempts) -> None:
+    async def _take(self, lines: list[bytes], stream: LineStream, selector: str) -> None:
+        for count, line in enumerate(lines):
+            if count % self._pace.yield_every == 0:
+                await asyncio.sleep(0)
+            if not self._listing:
+                self._intake.apply(line)
+            elif version := self._intake.initial(line):
+                self._complete(version, selector)
+                self.state, self._listing = "watching", False
+                stream.silence_seconds = self._pace.silence
+
+    def _complete(self, version: str, selector: str) -> None:
         self._intake.finish(version)
         # Unless relist() has been called, and its interruption is on the way.
         self._must_list = self._scope is not None and self._scope.when() is not None
         self.held_selector = selector
         self.synced = True
         self._first_list.set()
-        attempts.reset()
         logger.info("%s: listed at version %s", self.path, version)
 
     async def _recover(self, error: ClusterError, attempts: Attempts) -> None:
         """Decide whether to resume or to list anew after a failure, and wait as long as is due."""
-        streamed = self._must_list and self._streams_lists
-        if streamed and _means_no_streaming(error):
+        if self._must_list and self._streams_lists and _means_no_streaming(error):
             self._streams_lists = False
             logger.info("%s: lists are not streamed here (%s); reading them in pages", self.path, error)
             return
         if self._must_list and isinstance(error, ApiError) and error.invalid:
             self._streams_lists = True  # pages are refused just as well, so it was not the streaming
-        if _means_relist(error) or self._mute_watches >= _MUTE_WATCHES:
+        if isinstance(error, SilentError):
+            # Usual in a quiet cluster, and no reason to worry as long as the next watch can be opened.
+            logger.info("%s: %s; watching anew", self.path, error)
+            return
+        if _means_relist(error):
             self._must_list = True
-            self._mute_watches = 0
+        await self._back_off(error, attempts)
+
+    async def _back_off(self, error: ClusterError, attempts: Attempts) -> None:
         refused = isinstance(error, ApiError) and (error.unauthorized or error.forbidden or error.not_found)
         state = f"{'refused' if refused else 'backing off'}: {error}"
         # Said once: a feed that is refused would otherwise repeat it forever.

@@ -13,14 +13,7 @@ import msgspec
 
 from moorage.cluster.errors import ApiError, ClusterError, MalformedError, api_error
 from moorage.cluster.records import Decode, R, Sink
-from moorage.cluster.wire import (
-    INITIAL_EVENTS_END,
-    Event,
-    ObjectMeta,
-    decode_event,
-    decode_meta,
-    parse_resource_version,
-)
+from moorage.cluster.wire import INITIAL_EVENTS_END, Event, ObjectMeta, decode_event, decode_meta, is_older
 
 logger = logging.getLogger(__name__)
 
@@ -87,7 +80,7 @@ class Intake(Generic[R]):
         if record is None:
             return
         known = self._filling.get(record.uid)
-        if known is None or not _older(record.resource_version, known.resource_version):
+        if known is None or not is_older(record.resource_version, known.resource_version):
             self._filling[record.uid] = record
 
     def initial(self, line: bytes) -> str:
@@ -140,9 +133,7 @@ class Intake(Generic[R]):
             self._ignore_type(event.type)
             return
         # A watch sends versions in rising order, so anything at or below what we have is a repetition.
-        if _older(
-            parse_resource_version(meta.resource_version), parse_resource_version(self.resource_version), or_equal=True
-        ):
+        if is_older(meta.resource_version, self.resource_version, or_equal=True):
             self._counters.ignored += 1
             return
         held = self._sink.get(meta.uid)
@@ -174,7 +165,7 @@ class Intake(Generic[R]):
 
     def _put(self, record: R, held: R | None) -> None:
         self.undecodable.pop(record.uid, None)
-        if held is not None and _older(record.resource_version, held.resource_version, or_equal=True):
+        if held is not None and is_older(record.resource_version, held.resource_version, or_equal=True):
             self._counters.ignored += 1
         else:
             self._sink.put(record)
@@ -188,7 +179,7 @@ class Intake(Generic[R]):
 
     def _bookmark(self, resource_version: str) -> None:
         self._counters.bookmarks += 1
-        if _older(parse_resource_version(resource_version), parse_resource_version(self.resource_version)):
+        if is_older(resource_version, self.resource_version):
             # An etcd restored from a backup. Events that we would take for repetitions may follow.
             message = f"the server's history went back from version {self.resource_version} to {resource_version}"
             raise ApiError(410, "Expired", message)
@@ -199,11 +190,6 @@ class Intake(Generic[R]):
         if kind not in self._unknown_types:
             self._unknown_types.add(kind)
             logger.warning("%s: events of the unknown type %r are ignored", self._name, kind)
-
-
-def _older(version: int, than: int, *, or_equal: bool = False) -> bool:
-    """Compare versions; one that is not a comparable number (0) is never older, so that nothing is lost."""
-    return 0 < version < than or (or_equal and 0 < version == than)
 
 
 def _meta(encoded: bytes | msgspec.Raw) -> ObjectMeta:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
 from contextlib import aclosing
 from dataclasses import dataclass
 
@@ -55,13 +54,12 @@ async def compare(
     *,
     decode: Decode[R],
     held: dict[str, R],
-    skip: Collection[str],
     page_size: int,
     yield_every: int,
 ) -> Drift:
     """List at exactly `params["resourceVersion"]` and compare; `held` is used up.
 
-    Objects that cannot be decoded, and those in `skip`, are not compared: what is held for them is known to be old.
+    Objects that cannot be decoded are not compared: what is held for them is known to be old.
     Raises ClusterError, and ApiError (`gone`, `too_new`) when the server has not that version.
     """
     query = dict(params) | {"resourceVersionMatch": "Exact"}
@@ -81,14 +79,14 @@ async def compare(
                     held.pop(_uid(body), None)
                     continue
                 mine = held.pop(record.uid, None)
-                if record.uid in skip or record == mine:
+                if record == mine:
                     continue
                 (missing if mine is None else different).append(_name(body))
     return Drift(
         resource_version=query["resourceVersion"],
         listed=listed,
         missing=tuple(missing),
-        extra=tuple(uid for uid in held if uid not in skip),
+        extra=tuple(held),
         different=tuple(different),
     )
 

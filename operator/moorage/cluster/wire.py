@@ -69,3 +69,10 @@ def parse_resource_version(text: str) -> int:
     Kubernetes promises comparable integers for its own resources; aggregated API servers may still hand out others.
     """
     return int(text) if text.isascii() and text.isdigit() else 0
+
+
+def is_older(version: str | int, than: str | int, *, or_equal: bool = False) -> bool:
+    """Compare resource versions; one that is no comparable number (0) is never older, so that nothing gets lost."""
+    one = version if isinstance(version, int) else parse_resource_version(version)
+    other = than if isinstance(than, int) else parse_resource_version(than)
+    return 0 < one < other or (or_equal and 0 < one == other)
