@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from moorage.buffer.sizing import MAX_REPLICAS, Bounds, ScaleUp, Size, Strategy, size
 from moorage.quantity import NANO
 
-NUMBERS = st.builds(Fraction, st.integers(0, 100_000), st.sampled_from([1, 3, 7, 60, 100, 1000, 3600]))
+NUMBERS = st.builds(Fraction, st.integers(0, 40_000), st.sampled_from([1, 3, 7, 60, 100, 1000, 3600]))
 SCALE_UPS = st.builds(ScaleUp, rate=NUMBERS, resume=NUMBERS, cold=NUMBERS)
 STRATEGIES = st.sampled_from([None, Strategy.ACTIVE, Strategy.STANDBY])
 COUNTS = st.none() | st.integers(0, 10_000) | st.integers(0, MAX_REPLICAS)
