@@ -13,6 +13,7 @@ from .kubeconfig import make_kubeconfig, write_kubeconfig
 from .waiting import wait_for
 
 NAMESPACE_PREFIX = "moorage-test-"
+KUBECTL_CACHE = "kubectl-cache"
 KUBECTL_TIMEOUT_SECONDS = 60.0
 NAMESPACE_REMOVAL_SECONDS = 60.0
 
@@ -46,7 +47,12 @@ class Cluster:
 
         `stdin` is a text, an object or several objects (for `-f -`).
         """
-        environment = {**os.environ, "KUBECONFIG": str(kubeconfig or self.kubeconfig), "KUBERC": "off"}
+        environment = {
+            **os.environ,
+            "KUBECONFIG": str(kubeconfig or self.kubeconfig),
+            "KUBERC": "off",
+            "KUBECACHEDIR": str(self.directory / KUBECTL_CACHE),  # another cluster may have had the same port
+        }
         done = subprocess.run(
             [*self._kubectl, *arguments],
             input=_as_text(stdin),

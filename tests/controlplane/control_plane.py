@@ -16,7 +16,7 @@ from typing import IO, Self
 from .binaries import Binaries, find_binaries
 from .build import to_stderr
 from .certificates import CLIENTS, make_certificates
-from .cluster import Cluster
+from .cluster import KUBECTL_CACHE, Cluster
 from .commands import (
     APISERVER,
     CONTROLLER_MANAGER,
@@ -37,7 +37,14 @@ from .waiting import wait_for
 START_TIMEOUT_SECONDS = 60.0
 PROBE_TIMEOUT_SECONDS = 2.0
 LOCK = "lock"
-EPHEMERAL = ("etcd", "pki", "kubeconfigs", "bin", "kubeconfig")  # of no use without the processes; logs are kept
+EPHEMERAL = (
+    "etcd",
+    "pki",
+    "kubeconfigs",
+    "bin",
+    "kubeconfig",
+    KUBECTL_CACHE,
+)  # of no use without the processes; logs are kept
 PORTS = {
     ETCD: (ETCD, "etcd-peer"),
     APISERVER: (APISERVER,),
@@ -241,13 +248,12 @@ class ControlPlane(Cluster):
             port.release()
         self.components.clear()
         self._reserved.clear()
-        if self._lock is None:  # it never started: the folder may be another cluster's
-            return
-        remove_all(self.directory, *EPHEMERAL)
+        if self._lock is not None:  # else it never started, and the folder may be another cluster's
+            remove_all(self.directory, *EPHEMERAL)
+            self._lock.close()
+            self._lock = None
         if self.temporary and not self.keep_logs:
             shutil.rmtree(self.directory, ignore_errors=True)
-        self._lock.close()
-        self._lock = None
 
 
 def _claim(directory: Path) -> IO[str]:
