@@ -1,0 +1,24 @@
+"""`make bench`, or `python -m tests.bench`: all figures, one after the other; each bench is also a module of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+BENCHES = ("tests.bench.feed_bench", "tests.bench.latency")
+
+
+def main() -> int:
+    """Run each bench in a process of its own, so that none measures what another has left; the worst exit code."""
+    codes = []
+    for bench in BENCHES:
+        codes.append(subprocess.run([sys.executable, "-m", bench], check=False).returncode)
+        print(flush=True)
+    return max(codes)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
