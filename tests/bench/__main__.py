@@ -1,4 +1,4 @@
-"""`make bench`, or `python -m tests.bench`: all figures, one after the other; each bench is also a module of its own."""
+"""`make bench`, or `python -m tests.bench`: all figures, one bench after the other; each is a module of its own too."""
 
 from __future__ import annotations
 
