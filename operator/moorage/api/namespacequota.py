@@ -152,7 +152,7 @@ class NamespaceQuotaStatus(msgspec.Struct, frozen=True, kw_only=True, rename="ca
 
             NearLimit: a resource is used to 90% or more; the message names it.
 
-            Exceeded: used is above hard, as happens when hard was lowered or the quota came after the pods.
+            Exceeded: used is above hard. No pod is evicted for it, and this version refuses no new ones.
             """
         ),
     ] = ()

@@ -132,7 +132,7 @@ def _near_limit(result: QuotaReport, generation: int) -> Condition:
 
 def _exceeded(result: QuotaReport, generation: int) -> Condition:
     if exceeded := result.exceeded:
-        message = f"{_sentence(exceeded)}; pods that came before the quota, or before it was lowered, stay"
+        message = f"{_sentence(exceeded)}; no pod is evicted, and this version refuses no new ones"
         return condition(EXCEEDED, "True", "AboveHard", message, generation=generation)
     return condition(EXCEEDED, "False", "WithinHard", "no resource is above its limit", generation=generation)
 
