@@ -73,10 +73,12 @@ class Store:
     calls: list[str] = field(default_factory=list)
     trap: Callable[[Held], None] | None = None
     """Called before a put, to raise."""
+    on_replace: Callable[[], None] = lambda: None
 
     def replace(self, records: Mapping[str, Held]) -> None:
         self.calls.append(f"replace {len(records)}")
         self.records = dict(records)
+        self.on_replace()
 
     def put(self, record: Held) -> None:
         if self.trap is not None:

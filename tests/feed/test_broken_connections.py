@@ -71,11 +71,12 @@ async def test_a_quiet_cluster_is_no_trouble(server: ScriptedServer, client: Cli
     states = set()
     server.next_watch(Script().initial().initial_end().hang(), *[Script().hang()] * 3)
     async with running(bench):
+        heard = bench.feed.last_byte_at
+        await until(lambda: bench.feed.last_byte_at != heard, "that a watch can be opened is a sign of life")
+        assert not server.requests("list")
         while len(server.requests("watch")) < 4:
             states.add(bench.feed.state)
             await asyncio.sleep(0.001)
-        heard = bench.feed.last_byte_at
-        await until(lambda: bench.feed.last_byte_at != heard, "a new watch counts as a sign of life")
         assert states == {"watching"}
         assert bench.feed.counters.relists == 1
 

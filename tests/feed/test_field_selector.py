@@ -34,6 +34,15 @@ async def test_a_selector_set_while_a_list_is_read_starts_it_over(server: Script
         assert bench.feed.held_selector == ""
 
 
+async def test_a_selector_set_at_the_moment_a_list_is_complete_is_not_lost(
+    server: ScriptedServer, client: Client
+) -> None:
+    bench = a_bench(server, client, field_selector=RUNNING)
+    bench.store.on_replace = lambda: bench.feed.set_field_selector("")
+    async with running(bench):
+        await until(lambda: bench.feed.held_selector == "", "the new selection")
+
+
 async def test_a_resumed_watch_keeps_the_selection_of_its_list(server: ScriptedServer, client: Client) -> None:
     bench = a_bench(server, client, field_selector=RUNNING)
     server.next_watch(Script().initial().initial_end())

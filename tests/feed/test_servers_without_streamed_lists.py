@@ -16,6 +16,7 @@ async def test_a_refused_streamed_list_falls_back_to_pages_and_is_not_tried_agai
     server.next_watch(Script().refuse(code, "Invalid", "sendInitialEvents: Forbidden"))
     async with running(bench):
         assert [request.query.get("limit") for request in server.requests("list")] == ["3", "3"]
+        await until(lambda: len(server.requests("watch")) == 2, "the watch that follows")
         assert server.requests("watch")[-1].query["resourceVersion"] == "105"
         server.put(pod("web-6"))
         await bench.in_sync()

@@ -79,6 +79,7 @@ async def test_a_version_that_stays_gone_is_an_error_and_no_drift(server: Script
             await bench.feed.verify()
         assert caught.value.gone
         assert bench.feed.counters.verifications == 0
+        assert "1" in [request.query["limit"] for request in server.requests("list")], "what is newest was asked for"
 
 
 async def test_a_version_that_the_server_has_not_reached_leads_to_a_new_list(bench: Bench) -> None:
