@@ -1,4 +1,4 @@
-"""The parts of Kubernetes pods that decide what they use, as typed values.
+"""The parts of Kubernetes objects that decide what they use, as typed values.
 
 Decoded straight from the API server's bytes (msgspec skips everything else without building it) or converted from YAML.
 Field meanings are those of the Kubernetes API; lists may be null, as in hand-written manifests.
@@ -93,6 +93,12 @@ class PodCondition(_Object, frozen=True):
     reason: str | None = None
 
 
+class ExtendedResourceClaimStatus(_Object, frozen=True):
+    """The claim that the scheduler made for a pod's extended resources."""
+
+    resource_claim_name: str = ""
+
+
 class PodStatus(_Object, frozen=True):
     """How a pod is doing."""
 
@@ -101,6 +107,22 @@ class PodStatus(_Object, frozen=True):
     conditions: list[PodCondition] | None = None
     container_statuses: list[ContainerStatus] | None = None
     init_container_statuses: list[ContainerStatus] | None = None
+    extended_resource_claim_status: ExtendedResourceClaimStatus | None = None
+
+
+class OwnerReference(_Object, frozen=True):
+    """An object that this one belongs to."""
+
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
+
+
+class PodLabels(msgspec.Struct, frozen=True, rename={"pod_template_hash": "pod-template-hash"}, gc=False):
+    """The one label that tells which part of a ReplicaSet's name its Deployment's controller added."""
+
+    pod_template_hash: str | None = None
 
 
 class ObjectMeta(_Object, frozen=True):
@@ -112,6 +134,14 @@ class ObjectMeta(_Object, frozen=True):
     resource_version: str = ""
     deletion_timestamp: datetime | None = None
     deletion_grace_period_seconds: int | None = None
+    creation_timestamp: datetime | None = None
+    labels: PodLabels | None = None
+    owner_references: list[OwnerReference] | None = None
+
+    @property
+    def controller(self) -> OwnerReference | None:
+        """The owner that manages this object, if any."""
+        return next((owner for owner in self.owner_references or () if owner.controller), None)
 
 
 class Pod(_Object, frozen=True):
@@ -126,3 +156,133 @@ class PodTemplate(_Object, frozen=True):
     """The pod template of a workload, or the `template` of a PodTemplate object."""
 
     spec: PodSpec = PodSpec()
+
+
+class AnyObject(_Object, frozen=True):
+    """As much of any object as counting it takes; also what the API server sends as metadata only."""
+
+    metadata: ObjectMeta = ObjectMeta()
+
+
+class VolumeClaimAnnotations(msgspec.Struct, frozen=True, gc=False):
+    """The annotation that named the storage class before there was a field."""
+
+    storage_class: str | None = msgspec.field(default=None, name="volume.beta.kubernetes.io/storage-class")
+
+
+class VolumeClaimMeta(ObjectMeta, frozen=True):
+    """Metadata of a claim."""
+
+    annotations: VolumeClaimAnnotations | None = None
+
+
+class VolumeClaimSpec(_Object, frozen=True):
+    """What a claim asks for."""
+
+    storage_class_name: str | None = None
+    volume_attributes_class_name: str | None = None
+    resources: ResourceRequirements | None = None
+
+
+class ModifyVolumeStatus(_Object, frozen=True):
+    """A change of the volume attributes class that is under way."""
+
+    target_volume_attributes_class_name: str | None = None
+
+
+class VolumeClaimStatus(_Object, frozen=True):
+    """What a claim was given."""
+
+    allocated_resources: ResourceList | None = None
+    current_volume_attributes_class_name: str | None = None
+    modify_volume_status: ModifyVolumeStatus | None = None
+
+
+class VolumeClaim(_Object, frozen=True):
+    """A PersistentVolumeClaim as stored."""
+
+    metadata: VolumeClaimMeta = VolumeClaimMeta()
+    spec: VolumeClaimSpec = VolumeClaimSpec()
+    status: VolumeClaimStatus = VolumeClaimStatus()
+
+
+class ServicePort(_Object, frozen=True):
+    """A port of a service."""
+
+    node_port: int | None = None
+
+
+class ServiceSpec(_Object, frozen=True):
+    """How a service is reached."""
+
+    type: str | None = None
+    ports: list[ServicePort] | None = None
+    allocate_load_balancer_node_ports: bool | None = None
+
+
+class Service(_Object, frozen=True):
+    """A Service as stored."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: ServiceSpec = ServiceSpec()
+
+
+class DeviceRequest(_Object, frozen=True):
+    """Devices of one class; `allocation_mode` All asks for as many as there are."""
+
+    device_class_name: str = ""
+    allocation_mode: str | None = None
+    count: int | None = None
+
+
+class DeviceRequestChoice(_Object, frozen=True):
+    """One request of a claim: exactly these devices, or the first alternative that can be had."""
+
+    exactly: DeviceRequest | None = None
+    first_available: list[DeviceRequest] | None = None
+
+
+class DeviceClaim(_Object, frozen=True):
+    """The devices of a ResourceClaim."""
+
+    requests: list[DeviceRequestChoice] | None = None
+
+
+class ResourceClaimSpec(_Object, frozen=True):
+    """What a ResourceClaim asks for."""
+
+    devices: DeviceClaim = DeviceClaim()
+
+
+class ResourceClaimAnnotations(msgspec.Struct, frozen=True, gc=False):
+    """The annotation of claims that the scheduler makes for pods with extended resources."""
+
+    extended_resource_claim: str | None = msgspec.field(
+        default=None, name="resource.kubernetes.io/extended-resource-claim"
+    )
+
+
+class ResourceClaimMeta(ObjectMeta, frozen=True):
+    """Metadata of a ResourceClaim."""
+
+    annotations: ResourceClaimAnnotations | None = None
+
+
+class ResourceClaim(_Object, frozen=True):
+    """A ResourceClaim as stored."""
+
+    metadata: ResourceClaimMeta = ResourceClaimMeta()
+    spec: ResourceClaimSpec = ResourceClaimSpec()
+
+
+class DeviceClassSpec(_Object, frozen=True):
+    """How pods may ask for a class's devices."""
+
+    extended_resource_name: str | None = None
+
+
+class DeviceClass(_Object, frozen=True):
+    """A DeviceClass."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: DeviceClassSpec = DeviceClassSpec()

@@ -33,12 +33,22 @@ class NamespaceQuotaSpec(msgspec.Struct, frozen=True, kw_only=True, rename="came
                   requests.<domain>/<name>     such as requests.nvidia.com/gpu
                   limits.cpu, limits.memory, limits.ephemeral-storage
                                                limits; without one: nothing
+                  persistentvolumeclaims       claims, bound or not
+                  requests.storage             storage that claims ask for in bytes
+                  <class>.storageclass.storage.k8s.io/requests.storage
+                  <class>.storageclass.storage.k8s.io/persistentvolumeclaims
+                                               the same of one storage class
+                  services, services.loadbalancers, services.nodeports
+                  configmaps, secrets, replicationcontrollers, resourcequotas
+                  count/<resource>[.<group>]   objects of any kind: count/jobs.batch
+                  <class>.deviceclass.resource.k8s.io/devices
+                                               devices that ResourceClaims ask for
 
                 cpu, memory, ephemeral-storage and hugepages-<size> mean the same with and without requests. in front.
 
                 A pod counts with what the scheduler reserves for it: init containers, sidecars, overhead, pod-level
-                resources and a resize in progress included. A name that this version does not count makes Ready false
-                (reason UnsupportedResource) and is named there; the others are counted all the same.
+                resources and a resize in progress included. A name that nothing ever counts makes Ready false (reason
+                UnsupportedResource), with the right one in its message; the others are counted all the same.
 
                 Names that count objects (pods, count/...) take integers only. A name that is left out is not limited.
                 Example: {requests.cpu: "20", requests.memory: 64Gi, pods: 100}
@@ -106,6 +116,40 @@ class NamespaceQuotaDisplay(msgspec.Struct, frozen=True, kw_only=True, rename="c
     fullest: Annotated[str, doc("The resource with the highest utilization, such as cpu 35%.")] = ""
 
 
+class HolderStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A workload and what it uses."""
+
+    workload: Annotated[
+        str,
+        doc("Kind and name, such as Deployment/web: what the objects belong to, or the object itself when to nothing."),
+    ]
+    used: Annotated[QuantityText, doc("What it uses of the resource.")]
+    pods: Annotated[int, doc("Its pods that have not finished."), Meta(ge=0)]
+
+
+class ResourceHolders(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Who holds one resource."""
+
+    resource: Annotated[str, doc("The resource, as in hard.")]
+    top: Annotated[
+        tuple[HolderStatus, ...],
+        doc(
+            "The five workloads that use most of it, the largest first; moorage usage -n NAMESPACE shows all.",
+            **{"x-kubernetes-list-type": "atomic"},
+        ),
+    ]
+
+
+class NativeDifference(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A number in which a native quota differs."""
+
+    resource_quota: Annotated[str, doc("Name of the ResourceQuota.")]
+    resource: Annotated[str, doc("The resource in which it differs.")]
+    used: Annotated[QuantityText, doc("What it says is used.")]
+    counted: Annotated[QuantityText, doc("What is used in fact, counted from the objects.")]
+    since: Annotated[str, doc("Since when it has differed without a break.", format="date-time")]
+
+
 class NamespaceQuotaStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """What is used now. Written by Moorage as pods come, go and are resized."""
 
@@ -144,6 +188,23 @@ class NamespaceQuotaStatus(msgspec.Struct, frozen=True, kw_only=True, rename="ca
         ),
     ] = ()
     display: Annotated[NamespaceQuotaDisplay, doc("Short texts for the columns of kubectl get.")] | None = None
+    holders: Annotated[
+        tuple[ResourceHolders, ...],
+        doc(
+            "Who uses what: for each resource in use the largest workloads.",
+            **{"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["resource"]},
+        ),
+    ] = ()
+    native: Annotated[
+        tuple[NativeDifference, ...],
+        doc(
+            """
+            Where a ResourceQuota of this namespace with the same scopes says something else, for longer than a moment:
+            it charges for objects that were refused after all, and notices some changes only after minutes.
+            """,
+            **{"x-kubernetes-list-type": "atomic"},
+        ),
+    ] = ()
     conditions: Annotated[
         tuple[Condition, ...],
         condition_list(
@@ -153,6 +214,9 @@ class NamespaceQuotaStatus(msgspec.Struct, frozen=True, kw_only=True, rename="ca
             NearLimit: a resource is used to 90% or more; the message names it.
 
             Exceeded: used is above hard. No pod is evicted for it, and this version refuses no new ones.
+
+            Enforced: False names resources of aggregated APIs: they are counted, but no quota of the API server limits
+            them.
             """
         ),
     ] = ()

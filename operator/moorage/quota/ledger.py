@@ -1,19 +1,21 @@
-"""Running totals: the usage of every quota, kept up to date by one small step per pod event.
+"""Running totals: the usage of every quota, kept up to date by one small step per event of an object.
 
-Nothing here waits, reads a clock or knows the API server. The cost of an event is the number of quotas in the pod's
-namespace; a quota that is new or changed is counted once over the pods of its namespace.
+Nothing here waits, reads a clock or knows the API server. The cost of an event is the number of quotas in the object's
+namespace; a quota that is new or changed is counted once over the objects of its namespace.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
 from moorage.quantity import NANO
-from moorage.quota.names import COUNT_PODS, PODS, pod_source
-from moorage.quota.scopes import Requirement, selects
-from moorage.quota.usage import PodUse, Shape
+from moorage.quota.account import SHOWN_HOLDERS, Account, Holder, Terms, Usage
+from moorage.quota.claims import SharedClaims
+from moorage.quota.names import COUNT_PODS, PODS
+from moorage.quota.usage import ObjectUse
+
+__all__ = ["Holder", "Ledger", "QuotaKey", "Terms", "Usage"]
 
 QuotaKey = tuple[str, str]
 """Namespace and name of a quota."""
@@ -21,60 +23,18 @@ QuotaKey = tuple[str, str]
 _ONLY_AN_OBJECT: Mapping[str, int] = {COUNT_PODS: NANO}
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What a quota counts: the names in its `hard`, and the scopes that a pod must match."""
-
-    names: frozenset[str]
-    requirements: tuple[Requirement, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What one quota uses now: amounts in nano-units for every name that is counted, and the pods behind them."""
-
-    used: Mapping[str, int]
-    pods: int
-
-
-@dataclass(slots=True)
-class _Account:
-    terms: Terms
-    sources: tuple[str, ...]
-    used: dict[str, int] = field(default_factory=dict)
-    pods: int = 0
-
-    def charge(self, shape: Shape, amounts: Mapping[str, int], sign: int) -> bool:
-        """Add or take back one pod; tell whether anything changed."""
-        if self.terms.requirements and not selects(self.terms.requirements, shape.facts):
-            return False
-        changed = False
-        for source in self.sources:
-            amount = amounts.get(source)
-            if amount:
-                self.used[source] += sign * amount
-                changed = True
-        if PODS in amounts:
-            self.pods += sign
-            changed = True
-        return changed
-
-    def usage(self) -> Usage:
-        """Return what is used under every name that counts something of pods."""
-        sources = {name: source for name in self.terms.names if (source := pod_source(name)) is not None}
-        return Usage({name: self.used[source] for name, source in sources.items()}, self.pods)
-
-
 class Ledger:
-    """The pods of the cluster and what they add up to in each quota."""
+    """The counted objects of the cluster and what they add up to in each quota."""
 
     def __init__(self) -> None:
-        self._pods: dict[str, PodUse] = {}
-        self._by_namespace: dict[str, dict[str, PodUse]] = {}
-        self._accounts: dict[str, dict[str, _Account]] = {}
+        self._objects: dict[str, dict[str, ObjectUse]] = {}
+        """By resource and uid."""
+        self._by_namespace: dict[str, dict[str, ObjectUse]] = {}
+        self._accounts: dict[str, dict[str, Account]] = {}
         self._released: set[str] = set()
         self._releases: list[tuple[float, str]] = []
         self._changed: set[QuotaKey] = set()
+        self._claims = SharedClaims(self._own_amounts, self.get)
 
     # Quotas
 
@@ -96,11 +56,18 @@ class Ledger:
         self._changed.discard((namespace, name))
 
     def usage(self, namespace: str, name: str) -> Usage:
-        """Return what a quota uses; names that count nothing of pods are left out.
+        """Return what a quota uses, under every name that is counted.
 
         Raises KeyError for a quota that was never set.
         """
         return self._accounts[namespace][name].usage()
+
+    def holders(self, namespace: str, name: str, resource: str, most: int | None = SHOWN_HOLDERS) -> list[Holder]:
+        """Return the workloads that use most of one resource of a quota, the largest first; `most` None for all.
+
+        Raises KeyError for a quota that was never set or does not count the resource.
+        """
+        return self._accounts[namespace][name].holders(resource, most)
 
     def take_changed(self) -> set[QuotaKey]:
         """Return the quotas whose usage changed since the last call."""
@@ -110,59 +77,79 @@ class Ledger:
     @property
     def counts_finished_pods(self) -> bool:
         """Whether any quota needs the pods that ended."""
-        return any(COUNT_PODS in each.sources for accounts in self._accounts.values() for each in accounts.values())
+        return any(each.counts(COUNT_PODS) for accounts in self._accounts.values() for each in accounts.values())
 
-    # Pods
+    def resources(self) -> set[str]:
+        """Return the resources whose objects any quota counts."""
+        return {
+            resource
+            for accounts in self._accounts.values()
+            for account in accounts.values()
+            for resource in account.terms.resources
+        }
 
-    def get(self, uid: str) -> PodUse | None:
-        """Return the record held for a pod."""
-        return self._pods.get(uid)
+    # Objects
 
-    def put(self, pod: PodUse) -> None:
-        """Take in a new or changed pod."""
-        old = self._pods.get(pod.uid)
-        self._pods[pod.uid] = pod
-        self._by_namespace.setdefault(pod.namespace, {})[pod.uid] = pod
-        if old is not None and old.shape is pod.shape and old.released_at == pod.released_at:
+    def get(self, uid: str, resource: str = PODS) -> ObjectUse | None:
+        """Return the record held for an object."""
+        return self._objects.get(resource, {}).get(uid)
+
+    def put(self, use: ObjectUse) -> None:
+        """Take in a new or changed object."""
+        old = self.get(use.uid, use.shape.resource)
+        if old is not None and _counts_alike(old, use):
+            self._hold(use)
             return
+        shared = self._claims.affected(use, old)
+        self._charge_all(shared, -1)
         if old is not None:
             self._charge(old, -1)
-            if old.released_at != pod.released_at:
+            self._claims.remove(old)
+            if old.released_at != use.released_at:
                 self._released.discard(old.uid)
-        self._charge(pod, +1)
-        if pod.released_at is not None and pod.uid not in self._released:
-            heapq.heappush(self._releases, (pod.released_at, pod.uid))
+        self._hold(use)
+        self._claims.add(use)
+        self._charge(use, +1)
+        self._charge_all(shared, +1)
+        if use.released_at is not None and use.uid not in self._released:
+            heapq.heappush(self._releases, (use.released_at, use.uid))
 
-    def delete(self, uid: str) -> None:
-        """Forget a pod."""
-        old = self._pods.pop(uid, None)
+    def delete(self, uid: str, resource: str = PODS) -> None:
+        """Forget an object."""
+        old = self.get(uid, resource)
         if old is None:
             return
-        neighbours = self._by_namespace[old.namespace]
-        del neighbours[uid]
-        if not neighbours:
-            del self._by_namespace[old.namespace]
+        shared = self._claims.affected(old)
+        self._charge_all(shared, -1)
         self._charge(old, -1)
+        self._claims.remove(old)
+        self._drop(old)
         self._released.discard(uid)
+        self._charge_all(shared, +1)
 
-    def replace(self, pods: Iterable[PodUse], *, namespace: str | None = None) -> None:
-        """Hold exactly these pods from now on, in one namespace or everywhere, and forget all others.
+    def replace(self, uses: Iterable[ObjectUse], *, resource: str = PODS, namespace: str | None = None) -> None:
+        """Hold exactly these objects of a resource from now on, in one namespace or everywhere, and forget all others.
 
-        A pod that is held already is left alone when it did not change, so totals move only where they differ.
+        An object that is held already is left alone when it did not change, so totals move only where they differ.
         """
         fresh = set()
-        for pod in pods:
-            fresh.add(pod.uid)
-            self.put(pod)
-        for uid in [uid for uid in self.pods(namespace) if uid not in fresh]:
-            self.delete(uid)
+        for use in uses:
+            fresh.add(use.uid)
+            self.put(use)
+        for uid in [uid for uid in self.objects(resource, namespace) if uid not in fresh]:
+            self.delete(uid, resource)
 
-    def pods(self, namespace: str | None = None) -> Mapping[str, PodUse]:
-        """Return the pods held, by uid, in one namespace or everywhere: a view that later events change."""
-        return self._pods if namespace is None else self._by_namespace.get(namespace, {})
+    def objects(self, resource: str = PODS, namespace: str | None = None) -> Mapping[str, ObjectUse]:
+        """Return the objects held of a resource, by uid: everywhere, as a view that later events change, or in one
+        namespace, as a copy.
+        """
+        if namespace is None:
+            return self._objects.get(resource, {})
+        held = self._by_namespace.get(namespace, {})
+        return {uid: use for uid, use in held.items() if use.shape.resource == resource}
 
     def __len__(self) -> int:
-        return len(self._pods)
+        return sum(len(each) for each in self._objects.values())
 
     # The end of a grace period
 
@@ -177,35 +164,64 @@ class Ledger:
             pod = self.get(uid)
             if pod is None or pod.released_at != moment or uid in self._released:
                 continue
+            shared = self._claims.affected(pod)
+            self._charge_all(shared, -1)
             self._charge(pod, -1)
             self._released.add(uid)
             self._charge(pod, +1)
+            self._charge_all(shared, +1)
 
     # Sums
 
     def recount(self) -> dict[QuotaKey, Usage]:
-        """Return every quota's usage added up from the pods alone, without the running totals."""
+        """Return every quota's usage added up from the objects alone, without the running totals."""
         return {
             (namespace, name): self._counted(namespace, account.terms).usage()
             for namespace, accounts in self._accounts.items()
             for name, account in accounts.items()
         }
 
-    def _counted(self, namespace: str, terms: Terms) -> _Account:
-        sources = tuple({source for each in terms.names if (source := pod_source(each)) is not None})
-        account = _Account(terms, sources, dict.fromkeys(sources, 0))
-        for pod in self.pods(namespace).values():
-            account.charge(pod.shape, self._amounts(pod), +1)
+    def _counted(self, namespace: str, terms: Terms) -> Account:
+        account = Account(terms)
+        for use in self._by_namespace.get(namespace, {}).values():
+            account.charge(use, self._amounts(use), +1)
         return account
 
-    def _charge(self, pod: PodUse, sign: int) -> None:
-        accounts = self._accounts.get(pod.namespace)
+    def _charge(self, use: ObjectUse, sign: int) -> None:
+        accounts = self._accounts.get(use.namespace)
         if not accounts:
             return
-        amounts = self._amounts(pod)
+        amounts = self._amounts(use)
         for name, account in accounts.items():
-            if account.charge(pod.shape, amounts, sign):
-                self._changed.add((pod.namespace, name))
+            if account.charge(use, amounts, sign):
+                self._changed.add((use.namespace, name))
 
-    def _amounts(self, pod: PodUse) -> Mapping[str, int]:
-        return _ONLY_AN_OBJECT if pod.uid in self._released else pod.shape.amounts
+    def _charge_all(self, uses: Iterable[ObjectUse], sign: int) -> None:
+        for use in uses:
+            self._charge(use, sign)
+
+    def _amounts(self, use: ObjectUse) -> Mapping[str, int]:
+        return self._claims.amounts(use) if use.claim is not None else self._own_amounts(use)
+
+    def _own_amounts(self, use: ObjectUse) -> Mapping[str, int]:
+        return _ONLY_AN_OBJECT if use.uid in self._released else use.shape.amounts
+
+    def _hold(self, use: ObjectUse) -> None:
+        self._objects.setdefault(use.shape.resource, {})[use.uid] = use
+        self._by_namespace.setdefault(use.namespace, {})[use.uid] = use
+
+    def _drop(self, use: ObjectUse) -> None:
+        for index, key in ((self._objects, use.shape.resource), (self._by_namespace, use.namespace)):
+            held = index[key]
+            del held[use.uid]
+            if not held:
+                del index[key]
+
+
+def _counts_alike(old: ObjectUse, new: ObjectUse) -> bool:
+    return (
+        old.shape is new.shape
+        and old.released_at == new.released_at
+        and old.holder == new.holder
+        and old.claim == new.claim
+    )

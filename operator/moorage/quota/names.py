@@ -1,17 +1,37 @@
-"""The names that `hard` may carry and what each counts.
+"""The names that `hard` may carry: what each counts, and of which objects.
 
-Follows `pkg/quota/v1/evaluator/core/pods.go` of Kubernetes v1.36. Several names can count the same thing (`cpu` is
-`requests.cpu`); the *source* is the one spelling under which usage is kept.
+Follows the evaluators of `pkg/quota/v1/evaluator/core` and `pkg/quota/v1/install/registry.go` of Kubernetes v1.36.
+Several names can count the same thing (`cpu` is `requests.cpu`); the *source* is the one under which usage is kept.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 PODS = "pods"
-"""Pods that have not finished."""
+"""Pods that have not finished; also the resource that pods are."""
 COUNT_PODS = "count/pods"
 """All stored pods, finished ones too."""
+SERVICES = "services"
+VOLUME_CLAIMS = "persistentvolumeclaims"
+DEVICE_CLAIMS = "resourceclaims.resource.k8s.io"
+
+STORAGE = "requests.storage"
+LOAD_BALANCERS = "services.loadbalancers"
+NODE_PORTS = "services.nodeports"
+COUNT = "count/"
+
+STORAGE_CLASS_SUFFIXES = (
+    ".storageclass.storage.k8s.io/persistentvolumeclaims",
+    ".storageclass.storage.k8s.io/requests.storage",
+)
+DEVICE_CLASS_SUFFIX = ".deviceclass.resource.k8s.io/devices"
+IMPLICIT_DEVICE_PREFIX = "requests.deviceclass.resource.kubernetes.io/"
+"""Followed by the name of a DeviceClass: its devices asked for by claims, and by pods as an extended resource."""
 
 _COMPUTE = ("cpu", "memory", "ephemeral-storage")
+_LEGACY_COUNTS = ("configmaps", "secrets", "replicationcontrollers", "resourcequotas", SERVICES, VOLUME_CLAIMS)
+_NEVER_COUNTED = ("events", "events.events.k8s.io", "bindings", "componentstatuses")
 _DISPLAY_ORDER = (
     "requests.cpu",
     "cpu",
@@ -24,20 +44,62 @@ _DISPLAY_ORDER = (
 )
 
 
-def pod_source(name: str) -> str | None:
-    """Return the source that this name counts of pods, or None when it counts nothing of pods."""
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What a name counts."""
+
+    source: str
+    """The one spelling under which usage is kept."""
+    resources: tuple[str, ...]
+    """The resources whose objects it counts, as `kubectl` names them: `pods`, `deployments.apps`."""
+
+
+def counted(name: str) -> Counted | None:
+    """Return what a name counts, or None when no controller ever counts it (see `why_not_counted`)."""
     if name in (PODS, COUNT_PODS):
-        return name
+        return Counted(name, (PODS,))
+    if name in _LEGACY_COUNTS:
+        return Counted(f"{COUNT}{name}", (name,))
+    if name.startswith(COUNT):
+        resource = name.removeprefix(COUNT)
+        return Counted(name, (resource,)) if why_not_counted(name) is None else None
+    if name == STORAGE or name.endswith(STORAGE_CLASS_SUFFIXES):
+        return Counted(name, (VOLUME_CLAIMS,))
+    if name in (LOAD_BALANCERS, NODE_PORTS):
+        return Counted(name, (SERVICES,))
+    if name.endswith(DEVICE_CLASS_SUFFIX):
+        return Counted(name, (DEVICE_CLAIMS,))
+    return _compute(name)
+
+
+def _compute(name: str) -> Counted | None:
     if name in _COMPUTE or name.startswith("hugepages-"):
-        return f"requests.{name}"
+        return Counted(f"requests.{name}", (PODS,))
     side, _, resource = name.partition(".")
     if side == "limits":
-        return name if resource in _COMPUTE else None
+        return Counted(name, (PODS,)) if resource in _COMPUTE else None
     if side != "requests":
         return None
-    if resource in _COMPUTE or resource.startswith("hugepages-") or is_extended(resource):
-        return name
+    if resource in _COMPUTE or resource.startswith("hugepages-"):
+        return Counted(name, (PODS,))
+    if is_extended(resource) or name.startswith(IMPLICIT_DEVICE_PREFIX):
+        return Counted(name, (PODS, DEVICE_CLAIMS))
     return None
+
+
+def why_not_counted(name: str) -> str | None:
+    """Return why no controller ever counts this name and which one to write instead; None when one does."""
+    resource = name.removeprefix(COUNT)
+    if name.startswith(COUNT):
+        if resource in (LOAD_BALANCERS, NODE_PORTS):
+            return f"{name} would be a resource in API group {resource.partition('.')[2]}; write {resource}"
+        return f"{name} is never counted by Kubernetes" if resource in _NEVER_COUNTED else None
+    if counted(name) is not None:
+        return None
+    bare = name.removeprefix("limits.")
+    if is_extended(bare):
+        return f"{name} is never counted; write requests.{bare}"
+    return f"{name} is never counted"
 
 
 def is_extended(resource: str) -> bool:
@@ -48,7 +110,11 @@ def is_extended(resource: str) -> bool:
 def is_binary(name: str) -> bool:
     """Whether amounts under this name are bytes, spelled in powers of 1024."""
     resource = name.removeprefix("requests.").removeprefix("limits.")
-    return resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-")
+    return (
+        resource in ("memory", "ephemeral-storage", "storage")
+        or resource.startswith("hugepages-")
+        or name.endswith("/requests.storage")
+    )
 
 
 def display_order(name: str) -> tuple[int, str]:

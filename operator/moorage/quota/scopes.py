@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from moorage.objects import PodAffinity, PodAffinityTerm, PodSpec, PodStatus
 from moorage.resources import is_best_effort
 
+VOLUME_ATTRIBUTES_CLASS = "VolumeAttributesClass"
+"""The scope that selects claims for volumes."""
+
 POD_SCOPES = (
     "Terminating",
     "NotTerminating",
@@ -31,6 +34,13 @@ class ScopeFacts:
     best_effort: bool = False
     priority_class: str = ""
     cross_namespace_affinity: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimFacts:
+    """All that scopes can ask about a claim for a volume: the volume attributes classes it is charged to."""
+
+    attributes_classes: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +66,31 @@ def scope_facts(spec: PodSpec, status: PodStatus | None = None) -> ScopeFacts:
     )
 
 
-def selects(requirements: Iterable[Requirement], facts: ScopeFacts) -> bool:
-    """Whether a quota with these requirements counts such a pod; all must hold, none selects everything."""
-    return all(_holds(requirement, facts) for requirement in requirements)
+def selects(requirements: Iterable[Requirement], facts: ScopeFacts | ClaimFacts | None) -> bool:
+    """Whether a quota with these requirements counts such an object; all must hold, none selects everything.
+
+    Objects other than pods and claims for volumes (`facts` None) match no scope at all.
+    """
+    if isinstance(facts, ScopeFacts):
+        return all(_pod_holds(requirement, facts) for requirement in requirements)
+    return all(facts is not None and _claim_holds(requirement, facts) for requirement in requirements)
 
 
-def _holds(requirement: Requirement, facts: ScopeFacts) -> bool:
+def _claim_holds(requirement: Requirement, facts: ClaimFacts) -> bool:
+    if requirement.scope != VOLUME_ATTRIBUTES_CLASS:
+        return False
+    classes = facts.attributes_classes
+    match requirement.operator:
+        case "In":
+            return not classes.isdisjoint(requirement.values)
+        case "NotIn":
+            return not classes or not classes <= requirement.values
+        case "DoesNotExist":
+            return not classes
+    return bool(classes)
+
+
+def _pod_holds(requirement: Requirement, facts: ScopeFacts) -> bool:
     match requirement.scope:
         case "Terminating":
             return facts.terminating

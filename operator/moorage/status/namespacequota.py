@@ -2,30 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 
 from moorage.api.conditions import Condition
-from moorage.api.namespacequota import NamespaceQuotaDisplay, NamespaceQuotaSpec, NamespaceQuotaStatus
-from moorage.quota.ledger import Terms, Usage
-from moorage.quota.names import COUNT_PODS, pod_source
+from moorage.api.namespacequota import (
+    HolderStatus,
+    NamespaceQuotaDisplay,
+    NamespaceQuotaSpec,
+    NamespaceQuotaStatus,
+    NativeDifference,
+    ResourceHolders,
+)
+from moorage.quota.ledger import Holder, Terms, Usage
+from moorage.quota.names import COUNT_PODS, PODS, Counted, counted, display_order, why_not_counted
 from moorage.quota.report import NEAR_PERCENT, QuotaReport, ResourceLine, report
-from moorage.quota.scopes import POD_SCOPES, Requirement
+from moorage.quota.scopes import Requirement
 from moorage.resources import nano_of
 from moorage.status.findings import COUNTING, ConditionStatus, condition, listed, plural
 
-READY, NEAR_LIMIT, EXCEEDED = "Ready", "NearLimit", "Exceeded"
+READY, NEAR_LIMIT, EXCEEDED, ENFORCED = "Ready", "NearLimit", "Exceeded", "Enforced"
+
+
+class Trouble(StrEnum):
+    """Why objects of a kind are not known: reasons of the Ready condition."""
+
+    FORBIDDEN = "Forbidden"
+    NOT_SERVED = "NotServed"
+    STALE = "UsageStale"
 
 
 @dataclass(frozen=True, slots=True)
-class PodsView:
-    """How well the cluster's pods are known at this moment."""
+class View:
+    """How well the objects of one resource are known at this moment."""
 
     complete: bool = True
     """A full list has been read and the watch on it is alive."""
     finished_too: bool = True
-    """The list holds pods that ended as well, as `count/pods` needs."""
-    problem: str = ""
-    """Why pods are not known, as a sentence; empty while all is well or still starting."""
+    """Of pods: the list holds those that ended as well, as `count/pods` needs."""
+    trouble: Trouble | None = None
+    message: str = ""
+    """What the trouble is and what to do about it, as a sentence."""
+    aggregated: bool = False
+    """Served by an aggregated API server, whose objects the native quota neither counts nor limits."""
+
+
+Views = Callable[[str], View]
+"""Returns how well a resource such as `pods` or `secrets` is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +59,7 @@ class QuotaRules:
     hard: dict[str, int]
     terms: Terms
     uncounted: tuple[str, ...]
-    """Names in `hard` that nothing here counts yet."""
-    uncounted_scopes: tuple[str, ...]
+    """Names in `hard` that no controller ever counts."""
 
 
 def quota_rules(spec: NamespaceQuotaSpec) -> QuotaRules:
@@ -53,17 +76,35 @@ def quota_rules(spec: NamespaceQuotaSpec) -> QuotaRules:
     return QuotaRules(
         hard=hard,
         terms=Terms(frozenset(hard), requirements),
-        uncounted=tuple(sorted(name for name in hard if pod_source(name) is None)),
-        uncounted_scopes=tuple(sorted({each.scope for each in requirements} - set(POD_SCOPES))),
+        uncounted=tuple(sorted(name for name in hard if counted(name) is None)),
     )
 
 
-def quota_status(rules: QuotaRules, usage: Usage | None, view: PodsView, *, generation: int) -> NamespaceQuotaStatus:
-    """Compare what is allowed with what is used. `usage` is None as long as nothing has been counted."""
-    known = dict(usage.used) if usage is not None and not rules.uncounted_scopes else {}
-    if not view.finished_too:
-        known.pop(COUNT_PODS, None)
-    result = report(rules.hard, known)
+def known_names(rules: QuotaRules, views: Views) -> set[str]:
+    """Return the names whose usage can be told now: all objects that they count are known."""
+    return {name for name in rules.hard if (each := counted(name)) is not None and _is_known(name, each, views)}
+
+
+def _is_known(name: str, what: Counted, views: Views) -> bool:
+    seen = [views(resource) for resource in what.resources]
+    return all(view.complete for view in seen) and (name != COUNT_PODS or all(view.finished_too for view in seen))
+
+
+def quota_status(
+    rules: QuotaRules,
+    usage: Usage,
+    views: Views,
+    *,
+    generation: int,
+    holders: Callable[[str], list[Holder]] = lambda _: [],
+    native: tuple[NativeDifference, ...] = (),
+) -> NamespaceQuotaStatus:
+    """Compare what is allowed with what is used, as far as that is known.
+
+    `holders` returns the largest holders of a resource; `native` says how native quotas differ.
+    """
+    known = known_names(rules, views)
+    result = report(rules.hard, {name: usage.used[name] for name in known})
     return NamespaceQuotaStatus(
         observed_generation=generation,
         hard=report(rules.hard, dict.fromkeys(rules.hard, 0)).hard,
@@ -72,10 +113,22 @@ def quota_status(rules: QuotaRules, usage: Usage | None, view: PodsView, *, gene
         utilization=result.utilization,
         summary=tuple(result.summary),
         display=NamespaceQuotaDisplay(**result.display),
+        holders=tuple(_holders(line, holders(line.name)) for line in result.lines if line.used),
+        native=native,
         conditions=(
-            _ready(rules, usage, view, generation),
+            _ready(rules, usage, views, generation),
             _near_limit(result, generation),
             _exceeded(result, generation),
+            *_enforced(rules, views, generation),
+        ),
+    )
+
+
+def _holders(line: ResourceLine, largest: list[Holder]) -> ResourceHolders:
+    return ResourceHolders(
+        resource=line.name,
+        top=tuple(
+            HolderStatus(workload=each.workload, used=line.canonical(each.used), pods=each.pods) for each in largest
         ),
     )
 
@@ -89,38 +142,44 @@ def invalid_quota_status(problem: str, *, generation: int) -> NamespaceQuotaStat
     )
 
 
-def _ready(rules: QuotaRules, usage: Usage | None, view: PodsView, generation: int) -> Condition:
+def _ready(rules: QuotaRules, usage: Usage, views: Views, generation: int) -> Condition:
     def ready(status: ConditionStatus, reason: str, message: str) -> Condition:
         return condition(READY, status, reason, message, generation=generation)
 
-    counted = len(rules.hard) - len(rules.uncounted)
-    if rules.uncounted_scopes:
-        return ready(
-            "False",
-            "UnsupportedScope",
-            f"scope {listed(rules.uncounted_scopes)} selects no pods, and this version counts only pods; "
-            f"nothing is counted for this quota",
-        )
+    known = known_names(rules, views)
     if rules.uncounted:
-        rest = f"the other {plural(counted, 'resource')} {'is' if counted == 1 else 'are'} counted" if counted else ""
-        return ready(
-            "False",
-            "UnsupportedResource",
-            f"this version does not count {listed(rules.uncounted)}; {rest or 'nothing else is in hard'}",
-        )
-    if view.problem:
-        kept = "used is what was last known" if usage is not None else "nothing could be counted yet"
-        return ready("Unknown", "PodsUnknown", f"{view.problem}; {kept}")
-    if usage is None or not view.complete or (COUNT_PODS in rules.hard and not view.finished_too):
-        return ready("Unknown", COUNTING, "the pods of the cluster are being listed; usage follows in a moment")
+        why = "; ".join(why_not_counted(name) or name for name in rules.uncounted)
+        return ready("False", "UnsupportedResource", f"{why}; {_rest(len(known))}")
+    if troubled := [view for view in map(views, sorted(rules.terms.resources)) if view.trouble is not None]:
+        messages = "; ".join(view.message for view in troubled)
+        trouble = troubled[0].trouble or Trouble.STALE
+        if trouble is Trouble.STALE:
+            return ready("Unknown", trouble, f"{messages}; used is what was last known")
+        return ready("False", trouble, f"{messages}; {_rest(len(known))}")
+    if missing := sorted(set(rules.hard) - known, key=display_order):
+        return ready("Unknown", COUNTING, f"the objects behind {listed(missing)} are being listed; usage follows")
     if not rules.hard:
         return ready("True", "Reconciled", "nothing is limited: spec.hard names no resource")
-    return ready(
-        "True",
-        "Reconciled",
-        f"usage of {plural(usage.pods, 'pod')} counted; "
-        f"{'the 1 resource' if counted == 1 else f'all {counted} resources'} tracked",
+    what = f"usage of {plural(usage.pods, 'pod')} counted" if PODS in rules.terms.resources else "usage counted"
+    tracked = "the 1 resource tracked" if len(known) == 1 else f"all {len(known)} resources tracked"
+    return ready("True", "Reconciled", f"{what}; {tracked}")
+
+
+def _rest(known: int) -> str:
+    if not known:
+        return "nothing else is in hard"
+    return f"the other {plural(known, 'resource')} {'is' if known == 1 else 'are'} counted"
+
+
+def _enforced(rules: QuotaRules, views: Views, generation: int) -> list[Condition]:
+    """Name what a native quota could never limit."""
+    aggregated = sorted(each for each in rules.terms.resources if views(each).aggregated)
+    if not aggregated:
+        return []
+    message = (
+        f"{listed(aggregated)}: counted, but served by an aggregated API, which the API server's quotas do not cover"
     )
+    return [condition(ENFORCED, "False", "AggregatedAPI", message, generation=generation)]
 
 
 def _near_limit(result: QuotaReport, generation: int) -> Condition:

@@ -1,0 +1,76 @@
+"""What a claim for devices counts for.
+
+Follows `pkg/quota/v1/evaluator/core/resource_claims.go` of Kubernetes v1.36 with DRAExtendedResource on, its default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from moorage.objects import DeviceRequest, DeviceRequestChoice, ResourceClaim
+from moorage.quantity import NANO
+from moorage.quota.names import COUNT, DEVICE_CLAIMS, DEVICE_CLASS_SUFFIX, IMPLICIT_DEVICE_PREFIX
+from moorage.quota.usage import Claimed, ObjectUse, Shapes
+
+DEVICES_OF_ALL = 32
+"""What a request for all devices counts for: the most that a claim can get (AllocationResultsMaxSize)."""
+
+MISSING_CLASS = "missing-class:"
+"""Before the implicit name of a class that does not exist: it counts only in quotas that count claims otherwise too."""
+
+DeviceClasses = Mapping[str, str | None]
+"""The DeviceClasses that exist, each with the extended resource name under which pods may ask for its devices."""
+
+
+def device_claim_use(claim: ResourceClaim, classes: DeviceClasses, shapes: Shapes) -> ObjectUse:
+    """Return the record of a stored claim; whether it is allocated makes no difference.
+
+    Raises ValueError when the resource version is no number.
+    """
+    counted = {f"{COUNT}{DEVICE_CLAIMS}": NANO}
+    shared = []
+    for name, devices in _devices(claim).items():
+        amount = devices * NANO
+        counted[f"{name}{DEVICE_CLASS_SUFFIX}"] = amount
+        implicit = f"{IMPLICIT_DEVICE_PREFIX}{name}"
+        shared.append(implicit)
+        counted[implicit if name in classes else f"{MISSING_CLASS}{implicit}"] = amount
+        if extended := classes.get(name):
+            shared.append(f"requests.{extended}")
+            counted[f"requests.{extended}"] = counted.get(f"requests.{extended}", 0) + amount
+    return shapes.use(
+        DEVICE_CLAIMS, claim.metadata, counted, kind="ResourceClaim", claim=_claimed(claim, tuple(shared))
+    )
+
+
+def _devices(claim: ResourceClaim) -> dict[str, int]:
+    """Return how many devices are asked for, by class."""
+    total: dict[str, int] = {}
+    for choice in claim.spec.devices.requests or ():
+        for name, devices in _largest(choice).items():
+            total[name] = total.get(name, 0) + devices
+    return total
+
+
+def _largest(choice: DeviceRequestChoice) -> dict[str, int]:
+    """Return one request's devices by class; of alternatives the largest of each class."""
+    largest: dict[str, int] = {}
+    for request in choice.first_available or ([choice.exactly] if choice.exactly is not None else []):
+        name = request.device_class_name
+        largest[name] = max(largest.get(name, 0), _count(request))
+    return largest
+
+
+def _count(request: DeviceRequest) -> int:
+    if request.allocation_mode == "All":
+        return DEVICES_OF_ALL
+    return 1 if request.count is None else request.count
+
+
+def _claimed(claim: ResourceClaim, shared: tuple[str, ...]) -> Claimed | None:
+    """Tie a claim that the scheduler made for a pod's extended resources to that pod, which counts them already."""
+    annotations, owner = claim.metadata.annotations, claim.metadata.controller
+    made_for_pod = annotations is not None and annotations.extended_resource_claim == "true"
+    if not made_for_pod or owner is None or owner.kind != "Pod":
+        return None
+    return Claimed(pod=owner.uid, shared=shared, created=claim.metadata.creation_timestamp)
