@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
+import msgspec
+
 from moorage.objects import (
     Affinity,
     Container,
@@ -21,9 +23,10 @@ from moorage.objects import (
     WeightedPodAffinityTerm,
 )
 from moorage.quantity import parse_nano
-from moorage.quota.usage import PodReader, PodUse
+from moorage.quota import counting
+from moorage.quota.usage import ObjectUse, Shapes
 
-_READER = PodReader()
+_SHAPES = Shapes()
 
 
 def nano(**texts: str) -> dict[str, int]:
@@ -165,9 +168,9 @@ def pod_use(
     priority_class: str | None = None,
     deadline: int | None = None,
     released_at: float | None = None,
-) -> PodUse:
+) -> ObjectUse:
     """Return the ledger's record of a pod; `released_at` is when its deletion frees what it uses."""
-    record = _READER.read(
+    record = counting.pod_use(
         pod(
             uid,
             namespace=namespace,
@@ -178,16 +181,10 @@ def pod_use(
             phase=phase,
             priority_class=priority_class,
             deadline=deadline,
-        )
+        ),
+        _SHAPES,
     )
-    return PodUse(
-        uid=record.uid,
-        namespace=record.namespace,
-        name=record.name,
-        resource_version=record.resource_version,
-        shape=record.shape,
-        released_at=released_at,
-    )
+    return msgspec.structs.replace(record, released_at=released_at)
 
 
 def pod_affinity(

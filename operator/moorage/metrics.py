@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -15,31 +15,44 @@ from moorage.cluster.feed import Feed
 from moorage.cluster.intake import Counters
 from moorage.handlers.operator import OperatorState
 from moorage.quantity import NANO
-from moorage.quota.names import COUNT_PODS, pod_source
+from moorage.status.namespacequota import View
 
 _FEED_COUNTERS: tuple[tuple[str, str, Callable[[Counters], int]], ...] = (
-    ("events", "Events taken from the watch of pods.", lambda it: it.events),
-    ("relists", "Complete lists of pods, the first included.", lambda it: it.relists),
+    ("events", "Events taken from watches of what quotas count.", lambda it: it.events),
+    ("relists", "Complete lists, the first of each resource included.", lambda it: it.relists),
     (
         "reconnects",
-        "Watches of pods opened after the first; one in 5 to 10 minutes is normal.",
+        "Watches opened after the first of each resource; one in 5 to 10 minutes is normal.",
         lambda it: it.reconnects,
     ),
-    ("decode_errors", "Pods that could not be read.", lambda it: it.decode_errors),
-    ("faults", "Bugs met while taking in pods.", lambda it: it.faults),
+    ("decode_errors", "Objects that could not be read.", lambda it: it.decode_errors),
+    ("faults", "Bugs met while taking in objects.", lambda it: it.faults),
     ("verifications", "Comparisons of the ledger with the API server.", lambda it: it.verifications),
     ("drifts", "Comparisons that found a difference; anything but 0 is a bug.", lambda it: it.drifts),
 )
+
+
+class WatchList(Protocol):
+    """What is watched now."""
+
+    @property
+    def feeds(self) -> Sequence[Feed[Any]]:
+        """The feeds that run."""
+        ...
+
+    def views(self) -> Mapping[str, View]:
+        """How well each resource is known."""
+        ...
 
 
 class OperatorCollector(Collector):
     """Reads quotas, buffers, ledger, feeds and writer."""
 
     def __init__(
-        self, state: OperatorState, feeds: Iterable[Feed[Any]], *, clock: Callable[[], float] = time.monotonic
+        self, state: OperatorState, watches: WatchList, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._state = state
-        self._feeds = tuple(feeds)
+        self._watches = watches
         self._clock = clock
 
     def collect(self) -> Iterator[Metric]:
@@ -56,17 +69,21 @@ class OperatorCollector(Collector):
         labels = ("namespace", "namespacequota", "resource")
         hard = GaugeMetricFamily("moorage_namespacequota_hard", "Limits in cores, bytes or objects.", labels=labels)
         used = GaugeMetricFamily("moorage_namespacequota_used", "Usage in cores, bytes or objects.", labels=labels)
-        view = self._state.quotas.view
-        for (namespace, name), limits, usage in self._state.quotas.usages():
+        for key, limits, usage in self._state.quotas.usages():
             for resource, limit in limits.items():
-                source = pod_source(resource)
-                if source is None:
-                    continue
-                hard.add_metric((namespace, name, resource), limit / NANO)
-                if view.complete and (view.finished_too or source != COUNT_PODS):  # else it would be too little
-                    used.add_metric((namespace, name, resource), usage.used[resource] / NANO)
+                hard.add_metric((*key, resource), limit / NANO)
+            for resource, amount in usage.items():
+                used.add_metric((*key, resource), amount / NANO)
         yield hard
         yield used
+        drift = GaugeMetricFamily(
+            "moorage_native_quota_difference",
+            "What a ResourceQuota says is used, less what is; cores, bytes or objects. Missing while they agree.",
+            labels=(*labels[:2], "resourcequota", "resource"),
+        )
+        for key, each in self._state.quotas.differences():
+            drift.add_metric((*key, each.quota, each.resource), (each.used - each.counted) / NANO)
+        yield drift
 
     def _buffers(self) -> Iterator[Metric]:
         units = GaugeMetricFamily(
@@ -82,17 +99,21 @@ class OperatorCollector(Collector):
         yield units
 
     def _feed_metrics(self) -> Iterator[Metric]:
-        yield GaugeMetricFamily("moorage_pods", "Pods held in the ledger.", value=len(self._state.ledger))
+        feeds = self._watches.feeds
+        held = GaugeMetricFamily("moorage_objects", "Objects held in the ledger.", labels=("resource",))
+        for resource in sorted(self._watches.views()):
+            held.add_metric((resource,), len(self._state.ledger.objects(resource)))
+        yield held
         for name, text, count in _FEED_COUNTERS:
-            yield CounterMetricFamily(
-                f"moorage_feed_{name}", text, value=sum(count(feed.counters) for feed in self._feeds)
-            )
-        synced = all(feed.synced for feed in self._feeds)
-        yield GaugeMetricFamily("moorage_feed_synced", "1 once all pods have been listed.", value=float(synced))
+            yield CounterMetricFamily(f"moorage_feed_{name}", text, value=sum(count(feed.counters) for feed in feeds))
+        synced = bool(feeds) and all(feed.synced for feed in feeds)
+        yield GaugeMetricFamily(
+            "moorage_feed_synced", "1 once everything that quotas count has been listed.", value=float(synced)
+        )
         silence = GaugeMetricFamily(
             "moorage_feed_silence_seconds", "Since the API server last sent anything; bookmarks come about every 60."
         )
-        heard = [feed.last_byte_at for feed in self._feeds if feed.last_byte_at is not None]
+        heard = [feed.last_byte_at for feed in feeds if feed.last_byte_at is not None]
         if heard:
             silence.add_metric((), self._clock() - min(heard))
         yield silence
@@ -105,10 +126,10 @@ class OperatorCollector(Collector):
         )
 
 
-def operator_metrics(state: OperatorState, feeds: Iterable[Feed[Any]]) -> CollectorRegistry:
+def operator_metrics(state: OperatorState, watches: WatchList) -> CollectorRegistry:
     """Return a registry with the operator's metrics and those of its process."""
     registry = CollectorRegistry()
     for collector in (ProcessCollector, PlatformCollector, GCCollector):
         collector(registry=registry)
-    registry.register(OperatorCollector(state, feeds))
+    registry.register(OperatorCollector(state, watches))
     return registry

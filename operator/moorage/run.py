@@ -13,7 +13,7 @@ import logging
 import signal
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -28,19 +28,18 @@ from moorage.cluster.feed import Feed, Pace
 from moorage.cluster.references import Reference, References
 from moorage.cluster.status_writer import StatusKey, StatusWriter
 from moorage.handlers.buffers import Buffers
+from moorage.handlers.native import NativeQuotaSink, read_native
 from moorage.handlers.operator import GROUP, KINDS, QUOTAS, VERSION, OperatorState, key_of, registry, settings
-from moorage.handlers.pods import UNFINISHED, PodSink, pod_decoder
 from moorage.handlers.quotas import Quotas
+from moorage.handlers.watches import Watches
 from moorage.metrics import operator_metrics
 from moorage.quota.ledger import Ledger
-from moorage.quota.usage import PodReader, PodUse
-from moorage.status.namespacequota import PodsView
+from moorage.quota.names import PODS
+from moorage.quota.native import NativeQuota
+from moorage.status.namespacequota import View
 from moorage.web.health import health_app, serve
 
 logger = logging.getLogger(__name__)
-
-STALE_SECONDS = 90.0
-"""A feed that has heard nothing for so long is not believed: bookmarks come about every 60 seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +67,20 @@ class Operator:
         self.credentials = Credentials.load(options.kubeconfig, options.context)
         self.client = Client(self.credentials)
         self.ledger = Ledger()
+        self.usage_changed = asyncio.Event()
+        self.watches = Watches(
+            self.client,
+            self.ledger,
+            namespaces=options.namespaces,
+            changed=self.usage_changed.set,
+            pace=Pace(verify=options.verify_interval),
+        )
+        self.watches.want((), finished_pods=False)
         self.references = References(self.client, self._reference_changed)
-        self.state = OperatorState(self.ledger, Quotas(self.ledger), Buffers(self.references.known))
+        quotas = Quotas(self.ledger, self.watches.view)
+        quotas.native.changed = self._native_quotas_changed
+        self.native_feeds = self._native_feeds(quotas)
+        self.state = OperatorState(self.ledger, quotas, Buffers(self.references.known))
         self.state.writer = StatusWriter(
             self.client,
             self.state.desired,
@@ -77,7 +88,6 @@ class Operator:
             now=lambda: datetime.now(UTC),
         )
         self.state.specs_changed = self._specs_changed
-        self.feeds = self._pod_feeds()
         self.definitions = Definitions(self.client, GROUP, VERSION, KINDS)
         self.port: int | None = None
         """Port of the HTTP app, once it serves."""
@@ -91,16 +101,17 @@ class Operator:
         _set_on_signals(stop)
         logger.info("connecting with %s", self.credentials)
         await self.credentials.connection()
-        app = health_app(not_ready=self.not_ready, metrics=operator_metrics(self.state, self.feeds))
+        app = health_app(not_ready=self.not_ready, metrics=operator_metrics(self.state, self.watches))
         server = await serve(app, host=self.options.host, port=self.options.port, started=self._serving)
         try:
             async with asyncio.TaskGroup() as group:
                 others = [
-                    *(group.create_task(feed.run(), name=f"pods {feed.path}") for feed in self.feeds),
+                    group.create_task(self.watches.run(), name="watches"),
+                    *(group.create_task(feed.run(), name=f"native {feed.path}") for feed in self.native_feeds),
                     group.create_task(self.references.run(), name="references"),
                     group.create_task(self.state.writer.run(), name="status writer"),
                     group.create_task(self._publish_usage(), name="usage"),
-                    group.create_task(self._watch_view(), name="view of the pods"),
+                    group.create_task(self._look_again(), name="views"),
                     group.create_task(self._prune(), name="prune"),
                 ]
                 operator = group.create_task(self._kopf(stop, others), name="kopf")
@@ -112,8 +123,8 @@ class Operator:
 
     def not_ready(self) -> str:
         """Return why the numbers cannot be trusted now, or an empty text."""
-        view = self._view()
-        if problem := self.definitions.problem or view.problem:
+        view = self.watches.view(PODS)
+        if problem := self.definitions.problem or view.message:
             return problem
         return "" if view.complete else "the pods are being listed"
 
@@ -142,19 +153,11 @@ class Operator:
             standalone=True,
         )
 
-    def _pod_feeds(self) -> list[Feed[PodUse]]:
-        decode = pod_decoder(PodReader())
-        places: Iterable[str | None] = self.options.namespaces or (None,)
+    def _native_feeds(self, quotas: Quotas) -> list[Feed[NativeQuota]]:
+        places = [f"/api/v1/namespaces/{each}/resourcequotas" for each in self.options.namespaces]
         return [
-            Feed(
-                self.client,
-                f"/api/v1/namespaces/{namespace}/pods" if namespace else "/api/v1/pods",
-                decode,
-                PodSink(self.ledger, namespace=namespace, changed=self.state.usage_changed.set),
-                field_selector=UNFINISHED,
-                pace=Pace(verify=self.options.verify_interval),
-            )
-            for namespace in places
+            Feed(self.client, path, read_native, NativeQuotaSink(quotas.native), pace=Pace(verify=0))
+            for path in places or ["/api/v1/resourcequotas"]
         ]
 
     def _serving(self, port: int) -> None:
@@ -164,12 +167,15 @@ class Operator:
     def _reference_changed(self, reference: Reference) -> None:
         self.state.reference_changed(reference)
 
+    def _native_quotas_changed(self, namespace: str) -> None:
+        for each in self.state.quotas:
+            if each[0] == namespace:
+                self.state.writer.mark(key_of(QUOTAS, *each))
+
     def _specs_changed(self) -> None:
-        """Read finished pods only while a quota counts them, and follow what buffers refer to."""
-        for feed in self.feeds:
-            feed.set_field_selector("" if self.ledger.counts_finished_pods else UNFINISHED)
+        """Watch what quotas count, and follow what buffers refer to."""
+        self.watches.want(self.ledger.resources(), finished_pods=self.ledger.counts_finished_pods)
         self.references.want(self.state.buffers.references())
-        self.state.quotas.view = self._view()
 
     async def _publish_usage(self) -> None:
         """Pass changes of usage on to the writer, and end grace periods when they are over."""
@@ -177,40 +183,32 @@ class Operator:
             due = self.ledger.next_release()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(None if due is None else max(due - time.time(), 0) + 0.01):
-                    await self.state.usage_changed.wait()
-            self.state.usage_changed.clear()
+                    await self.usage_changed.wait()
+            self.usage_changed.clear()
             self.ledger.release_due(time.time())
             for namespace, name in self.ledger.take_changed():
                 self.state.writer.mark(key_of(QUOTAS, namespace, name))
 
-    async def _watch_view(self) -> None:
-        """Tell every quota when the pods become known, or are not known any more."""
-        settled = False
+    async def _look_again(self) -> None:
+        """Tell the quotas concerned when a resource becomes known, or is not known any more."""
+        views: Mapping[str, View] = {}
+        settled, look_at_native = False, 0.0
         while True:
-            view = self._view()
-            if view != self.state.quotas.view:
-                self.state.quotas.view = view
-                self.state.mark_quotas()
-            if view.complete and not settled:
+            now = self.watches.views()
+            changed = {label for label in now.keys() | views.keys() if now.get(label) != views.get(label)}
+            if changed:
+                views = now
+                for key in self.ledger.quotas_counting(changed):
+                    self.state.writer.mark(key_of(QUOTAS, *key))
+            if now[PODS].complete and not settled:
                 settled = True
                 gc.collect()
                 gc.freeze()  # what was listed at the start stays; the collector need not walk it ever again
+            if time.monotonic() >= look_at_native:
+                look_at_native = time.monotonic() + 1
+                for key in self.state.quotas.unsettled():
+                    self.state.writer.mark(key_of(QUOTAS, *key))
             await asyncio.sleep(0.1)
-
-    def _view(self) -> PodsView:
-        problems = [problem for feed in self.feeds if (problem := self._problem(feed))]
-        return PodsView(
-            complete=all(feed.synced for feed in self.feeds),
-            finished_too=all(feed.held_selector == "" for feed in self.feeds),
-            problem=problems[0] if problems else "",
-        )
-
-    def _problem(self, feed: Feed[PodUse]) -> str:
-        if feed.state.startswith("refused"):
-            return f"pods cannot be read ({feed.state.partition(': ')[2]}); give the operator list and watch on pods"
-        if feed.synced and feed.last_byte_at is not None and time.monotonic() - feed.last_byte_at > STALE_SECONDS:
-            return f"nothing has been heard of pods for more than {STALE_SECONDS:.0f} seconds ({feed.state})"
-        return ""
 
     async def _prune(self) -> None:
         """Forget objects whose deletion fell into a gap of kopf's watch."""

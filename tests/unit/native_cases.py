@@ -14,9 +14,10 @@ import yaml
 
 from moorage.api.namespacequota import NamespaceQuotaSpec
 from moorage.objects import Pod
+from moorage.quota.counting import pod_use
 from moorage.quota.ledger import Ledger
 from moorage.quota.report import QuotaReport, report
-from moorage.quota.usage import PodReader
+from moorage.quota.usage import Shapes
 from moorage.resources import with_defaults
 from moorage.status.namespacequota import QuotaRules, quota_rules
 
@@ -47,7 +48,7 @@ class Play:
     def __init__(self, case: Case) -> None:
         self._case = case
         self._now = _START
-        self._reader, self._ledger = PodReader(), Ledger()
+        self._shapes, self._ledger = Shapes(), Ledger()
         self._pods: dict[str, Pod] = {}
         self._quotas: dict[str, dict[str, Any]] = {}
         self.steps: list[tuple[Used, Used]] = []
@@ -91,7 +92,7 @@ class Play:
 
     def _store(self, pod: Pod) -> None:
         self._pods[pod.metadata.name] = pod
-        self._ledger.put(self._reader.read(pod))
+        self._ledger.put(pod_use(pod, self._shapes))
 
     def _set_quota(self, name: str, spec: dict[str, Any]) -> None:
         self._quotas[name] = spec

@@ -8,6 +8,7 @@ from typing import Any
 
 import kopf
 import pytest
+from moorage.handlers.pods import PodSink
 from prometheus_client import generate_latest
 
 from moorage import __version__
@@ -16,11 +17,10 @@ from moorage.cluster.feed import Feed
 from moorage.cluster.status_writer import StatusWriter
 from moorage.handlers.buffers import Buffers
 from moorage.handlers.operator import OperatorState
-from moorage.handlers.pods import PodSink
 from moorage.handlers.quotas import Quotas
 from moorage.metrics import OperatorCollector, operator_metrics
 from moorage.quota.ledger import Ledger
-from moorage.quota.usage import PodUse
+from moorage.quota.usage import ObjectUse
 from moorage.status.capacitybuffer import Workload
 from moorage.status.namespacequota import PodsView
 from tests.builders import pod_spec, pod_use
@@ -49,19 +49,19 @@ async def state(client: Client) -> OperatorState:
 
 
 @pytest.fixture
-async def feed(client: Client, state: OperatorState) -> Feed[PodUse]:
+async def feed(client: Client, state: OperatorState) -> Feed[ObjectUse]:
     sink = PodSink(state.ledger, namespace=None, changed=asyncio.Event().set)
     return Feed(client, "/api/v1/pods", decode=lambda _: pod_use(), sink=sink)
 
 
-def samples(state: OperatorState, *feeds: Feed[PodUse]) -> dict[str, float]:
+def samples(state: OperatorState, *feeds: Feed[ObjectUse]) -> dict[str, float]:
     """Return what is exposed, without the metrics of the process."""
     lines = generate_latest(operator_metrics(state, feeds)).decode().splitlines()
     values = (line.rsplit(" ", 1) for line in lines if line.startswith("moorage_"))
     return {name: float(value) for name, value in values}
 
 
-def of(state: OperatorState, what: str, *feeds: Feed[PodUse]) -> dict[str, float]:
+def of(state: OperatorState, what: str, *feeds: Feed[ObjectUse]) -> dict[str, float]:
     return {name: value for name, value in samples(state, *feeds).items() if name.startswith(what)}
 
 
@@ -69,7 +69,7 @@ def count_known(state: OperatorState, *, finished_too: bool = True) -> None:
     state.quotas.view = PodsView(complete=True, finished_too=finished_too)
 
 
-async def test_an_operator_that_has_just_started_says_so(state: OperatorState, feed: Feed[PodUse]) -> None:
+async def test_an_operator_that_has_just_started_says_so(state: OperatorState, feed: Feed[ObjectUse]) -> None:
     assert samples(state, feed) == {
         f'moorage_build_info{{version="{__version__}"}}': 1,
         "moorage_pods": 0,
@@ -147,7 +147,7 @@ async def test_a_buffer_without_a_size_shows_nothing(state: OperatorState) -> No
     assert of(state, "moorage_capacitybuffer_") == {}
 
 
-async def test_feeds_are_added_up_and_the_most_silent_one_is_shown(state: OperatorState, feed: Feed[PodUse]) -> None:
+async def test_feeds_are_added_up_and_the_most_silent_one_is_shown(state: OperatorState, feed: Feed[ObjectUse]) -> None:
     other = Feed(NotImplemented, "/api/v1/namespaces/b/pods", decode=NotImplemented, sink=NotImplemented)
     for each, heard_at in ((feed, 90.0), (other, 95.0)):
         each.counters.events, each.synced, each.last_byte_at = 3, True, heard_at

@@ -29,6 +29,12 @@ class Document:
         return str(self.body["kind"])
 
     @property
+    def group(self) -> str:
+        """Its API group; empty for the core group, and for a document without apiVersion."""
+        group, slash, _ = str(self.body.get("apiVersion") or "").partition("/")
+        return group if slash else ""
+
+    @property
     def metadata(self) -> dict[str, Any]:
         """Its metadata; empty when there is none."""
         return self.body.get("metadata") or {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,25 +15,51 @@ from moorage.cli.documents import Document
 from moorage.cli.errors import BadInput
 from moorage.cluster.credentials import Credentials
 from moorage.cluster.errors import CredentialsError
+from moorage.quota.names import DEVICE_CLAIMS
 
 _PAGE = 500
-_KINDS = (
-    ("v1", "pods", "Pod"),
-    ("v1", "resourcequotas", "ResourceQuota"),
-    ("moorage.dev/v1alpha1", "namespacequotas", "NamespaceQuota"),
-)
+_DEVICE_CLASSES = "deviceclasses.resource.k8s.io"
+_WHOLE = (PODS, SERVICES, VOLUME_CLAIMS, DEVICE_CLAIMS, _DEVICE_CLASSES)
+_QUOTAS = ("resourcequotas", "namespacequotas.moorage.dev")
+_METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 
-def live_documents(*, namespace: str | None, kubeconfig: str | None, context: str | None) -> list[Document]:
-    """Read pods and quotas of one namespace, or of all.
+def live_quotas(api: pykube.HTTPClient, namespace: str | None) -> list[Document]:
+    """Read the quotas of one namespace, or of all.
 
     Raises BadInput when the cluster cannot be reached or does not let us.
     """
-    documents = []
-    with connected(kubeconfig, context) as api:
-        for version, plural, kind in _KINDS:
-            documents += [Document(kind, {**item, "kind": kind}) for item in _items(api, version, plural, namespace)]
-    return documents
+    return [document for label in _QUOTAS for document in _documents(api, label, namespace, whole=True)]
+
+
+def live_objects(api: pykube.HTTPClient, resources: Iterable[str], namespace: str | None) -> list[Document]:
+    """Read the objects of these resources in one namespace, or in all; only metadata where that is enough.
+
+    Raises BadInput when the cluster cannot be reached or does not let us.
+    """
+    wanted = set(resources)
+    if DEVICE_CLAIMS in wanted:
+        wanted.add(_DEVICE_CLASSES)
+    return [
+        document for label in sorted(wanted) for document in _documents(api, label, namespace, whole=label in _WHOLE)
+    ]
+
+
+def _documents(api: pykube.HTTPClient, label: str, namespace: str | None, *, whole: bool) -> Iterator[Document]:
+    plural, _, group = label.partition(".")
+    version = f"{group}/{_preferred_version(api, group)}" if group else "v1"
+    served = _get(api, version=version, url="") or {}
+    resource = next((each for each in served.get("resources") or () if each["name"] == plural), None)
+    if resource is None:
+        return
+    place = namespace if resource["namespaced"] else None
+    for item in _items(api, version, plural, place, headers={} if whole else {"Accept": _METADATA_ONLY}):
+        yield Document(label, {**item, "apiVersion": version, "kind": resource["kind"]})
+
+
+def _preferred_version(api: pykube.HTTPClient, group: str) -> str:
+    found = _get(api, version=f"/apis/{group}", url="") or {}
+    return str((found.get("preferredVersion") or {}).get("version") or "v1")
 
 
 @contextmanager
@@ -73,20 +99,33 @@ def _written(path: Path, text: str | bytes) -> str:
     return str(path)
 
 
-def _items(api: pykube.HTTPClient, version: str, plural: str, namespace: str | None) -> Iterator[dict[str, Any]]:
+def _items(
+    api: pykube.HTTPClient, version: str, plural: str, namespace: str | None, *, headers: dict[str, str]
+) -> Iterator[dict[str, Any]]:
     where = {"version": version, "url": plural, **({"namespace": namespace} if namespace else {})}
     params: dict[str, Any] = {"limit": _PAGE}
     while True:
-        try:
-            answer = api.get(**where, params=params)
-        except requests.RequestException as error:
-            raise BadInput(f"the cluster at {api.url} cannot be reached: {error}") from error
-        if answer.status_code == 404:
+        body = _get(api, **where, params=params, headers=headers)
+        if body is None:
             return
-        body = answer.json()
-        if not answer.ok:
-            raise BadInput(f"{plural} cannot be listed: {body.get('message') or answer.reason}")
         yield from body["items"]
         params["continue"] = (body.get("metadata") or {}).get("continue")
         if not params["continue"]:
             return
+
+
+def _get(api: pykube.HTTPClient, **where: Any) -> dict[str, Any] | None:
+    """GET an object, or None where there is none."""
+    try:
+        answer = api.get(**where)
+    except requests.RequestException as error:
+        raise BadInput(f"the cluster at {api.url} cannot be reached: {error}") from error
+    if answer.status_code == 404:
+        return None
+    try:
+        body: dict[str, Any] = answer.json()
+    except ValueError:
+        body = {}
+    if not answer.ok:
+        raise BadInput(f"{where['url'] or where['version']} cannot be read: {body.get('message') or answer.reason}")
+    return body

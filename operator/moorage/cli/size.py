@@ -13,7 +13,7 @@ from moorage.buffer.sizing import SizingError
 from moorage.cli.documents import Document, read_documents
 from moorage.cli.errors import BadInput
 from moorage.cli.output import columns, emit, output_option
-from moorage.cli.pods import read_template
+from moorage.cli.quotas import read_template
 from moorage.objects import PodSpec
 from moorage.status.capacitybuffer import Workload, buffer_size
 

@@ -1,8 +1,9 @@
-"""`moorage usage`: what namespaces use of their quotas, from files or from a live cluster."""
+"""`moorage usage`: what namespaces use of their quotas and who uses it, from files or from a live cluster."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,17 +11,16 @@ import click
 
 from moorage.cli.documents import Document, read_documents
 from moorage.cli.errors import BadInput
-from moorage.cli.output import emit, output_option
-from moorage.cli.pods import QUOTA_KINDS, Quota, read_pod, read_quota
-from moorage.quota.ledger import Ledger
-from moorage.quota.report import QuotaReport, report
-from moorage.quota.usage import PodReader
+from moorage.cli.objects import read_objects
+from moorage.cli.output import columns, emit, output_option
+from moorage.cli.quotas import QUOTA_KINDS, Quota, read_quota
+from moorage.quota.ledger import Holder, Ledger
+from moorage.quota.names import why_not_counted
+from moorage.quota.report import QuotaReport, ResourceLine, report
 
 
 @click.command()
-@click.option(
-    "-f", "--filename", "filenames", multiple=True, help="File or folder with pods (and quotas); - for stdin."
-)
+@click.option("-f", "--filename", "filenames", multiple=True, help="File or folder of objects; - for standard input.")
 @click.option("--quota", help="File with NamespaceQuotas or ResourceQuotas, instead of those among the objects.")
 @click.option("-n", "--namespace", help="Only this namespace; also that of documents which name none.")
 @click.option("--at", help="Count as of this time (RFC 3339), for pods that are being deleted. Default: now.")
@@ -37,55 +37,87 @@ def usage(
     context: str | None,
     output: str,
 ) -> int:
-    """Show hard, used and remaining for each quota.
+    """Show hard, used and remaining for each quota, and who holds what.
 
-    Without -f the live cluster is read. Files are counted as the API server would store them.
+    Without -f the live cluster is read. Files are counted as the API server would store them: a workload in a manifest
+    counts with the pods it would make.
 
     Exit code 0 with an answer, 2 for bad input, such as no quota among it or a cluster that cannot be read.
     """
     moment = _moment(at)
-    documents = read_documents(filenames) if filenames else _live(namespace, kubeconfig, context)
     default = namespace or "default"
-    rules = read_documents([quota]) if quota is not None else documents
-    quotas = [read_quota(each, namespace=default) for each in rules if each.kind in QUOTA_KINDS]
-    quotas = [each for each in quotas if namespace in (None, each.namespace)]
-    if not quotas:
-        raise BadInput("there is no NamespaceQuota or ResourceQuota; name a file that has one with --quota")
-    ledger, reader = Ledger(), PodReader()
-    for number, each in enumerate(document for document in documents if document.kind == "Pod"):
-        ledger.put(read_pod(each, reader, namespace=default, number=number))
-    reports = [(each, _count(each, ledger, moment)) for each in quotas]
+    if filenames:
+        documents = read_documents(filenames)
+        quotas = _quotas(read_documents([quota]) if quota is not None else documents, namespace)
+    else:
+        quotas, documents = _live(quota, namespace, kubeconfig, context)
+    ledger = Ledger()
+    for use in read_objects(documents, namespace=default):
+        ledger.put(use)
+    answers = [_Answer(each, ledger, moment) for each in quotas]
     emit(
-        {"quotas": [_answer(*each) for each in reports]}, output, lambda: "\n\n".join(_table(*each) for each in reports)
+        {"quotas": [each.as_dict() for each in answers]}, output, lambda: "\n\n".join(each.table() for each in answers)
     )
     return 0
 
 
-def _count(quota: Quota, ledger: Ledger, moment: float) -> QuotaReport:
-    key = (quota.namespace, f"{quota.kind}/{quota.name}")
-    ledger.set_quota(*key, quota.rules.terms)
-    ledger.release_due(moment)
-    return report(quota.rules.hard, ledger.usage(*key).used)
+class _Answer:
+    """What one quota's readers get."""
+
+    def __init__(self, quota: Quota, ledger: Ledger, moment: float) -> None:
+        key = (quota.namespace, f"{quota.kind}/{quota.name}")
+        ledger.set_quota(*key, quota.rules.terms)
+        ledger.release_due(moment)
+        self.quota = quota
+        self.found: QuotaReport = report(quota.rules.hard, ledger.usage(*key).used)
+        self.holders: list[tuple[ResourceLine, list[Holder]]] = [
+            (line, ledger.holders(*key, line.name, most=None)) for line in self.found.lines if line.used
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the answer for programs."""
+        return {
+            "namespace": self.quota.namespace,
+            "name": self.quota.name,
+            "kind": self.quota.kind,
+            "hard": self.found.hard,
+            "used": self.found.used,
+            "remaining": self.found.remaining,
+            "utilization": self.found.utilization,
+            "untracked": list(self.quota.rules.uncounted),
+            "holders": [
+                {
+                    "resource": line.name,
+                    "top": [
+                        {"workload": each.workload, "used": line.canonical(each.used), "pods": each.pods}
+                        for each in holders
+                    ],
+                }
+                for line, holders in self.holders
+            ],
+        }
+
+    def table(self) -> str:
+        """Return the answer for people."""
+        parts = [f"{self.quota.kind} {self.quota.namespace}/{self.quota.name}"]
+        parts += [f"  {line}" for line in self.found.summary]
+        parts += [f"  not counted: {why_not_counted(name) or name}" for name in self.quota.rules.uncounted]
+        rows = [
+            ("  " if number else line.name, each.workload, line.canonical(each.used), f"{each.pods} pods")
+            for line, holders in self.holders
+            for number, each in enumerate(holders)
+        ]
+        if rows:
+            parts += ["  held by", *(f"    {row}" for row in columns(rows).splitlines())]
+        return "\n".join(parts)
 
 
-def _answer(quota: Quota, found: QuotaReport) -> dict[str, Any]:
-    return {
-        "namespace": quota.namespace,
-        "name": quota.name,
-        "kind": quota.kind,
-        "hard": found.hard,
-        "used": found.used,
-        "remaining": found.remaining,
-        "utilization": found.utilization,
-        "untracked": list(quota.rules.uncounted),
-    }
-
-
-def _table(quota: Quota, found: QuotaReport) -> str:
-    lines = [f"{quota.kind} {quota.namespace}/{quota.name}", *(f"  {line}" for line in found.summary)]
-    if quota.rules.uncounted:
-        lines.append(f"  not counted: {', '.join(quota.rules.uncounted)}")
-    return "\n".join(lines)
+def _quotas(documents: Iterable[Document], namespace: str | None) -> list[Quota]:
+    quotas = [read_quota(each, namespace=namespace or "default") for each in documents if each.kind in QUOTA_KINDS]
+    quotas = [each for each in quotas if namespace in (None, each.namespace)]
+    if not quotas:
+        raise BadInput("there is no NamespaceQuota or ResourceQuota; name a file that has one with --quota")
+    return quotas
 
 
 def _moment(text: str | None) -> float:
@@ -98,7 +130,13 @@ def _moment(text: str | None) -> float:
     return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def _live(namespace: str | None, kubeconfig: str | None, context: str | None) -> list[Document]:
-    from moorage.cli.live import live_documents  # noqa: PLC0415 - the client takes half a second to import
+def _live(
+    quota: str | None, namespace: str | None, kubeconfig: str | None, context: str | None
+) -> tuple[list[Quota], list[Document]]:
+    # The client takes half a second to import.
+    from moorage.cli.live import connected, live_objects, live_quotas  # noqa: PLC0415
 
-    return live_documents(namespace=namespace, kubeconfig=kubeconfig, context=context)
+    with connected(kubeconfig, context) as api:
+        quotas = _quotas(read_documents([quota]) if quota is not None else live_quotas(api, namespace), namespace)
+        resources = {resource for each in quotas for resource in each.rules.terms.resources}
+        return quotas, live_objects(api, resources, namespace)

@@ -37,6 +37,13 @@ USER_AGENT = f"moorage/{__version__}"
 
 Params = Mapping[str, str]
 
+JSON = "application/json"
+METADATA_ONLY = (
+    "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,"
+    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+)
+"""What to accept to get objects (of a watch or a list) without anything but their metadata."""
+
 T = TypeVar("T")
 
 
@@ -109,11 +116,13 @@ class Client:
         """GET an object."""
         return _decoded(_decode_object, await self.get_bytes(path, params), path)
 
-    async def get_bytes(self, path: str, params: Params | None = None) -> bytes:
+    async def get_bytes(self, path: str, params: Params | None = None, *, accept: str = JSON) -> bytes:
         """GET an object without decoding it."""
-        return await self._call("GET", path, params=params)
+        return await self._call("GET", path, params=params, accept=accept)
 
-    async def list_pages(self, path: str, params: Params | None = None, *, limit: int = 250) -> AsyncGenerator[Page]:
+    async def list_pages(
+        self, path: str, params: Params | None = None, *, limit: int = 250, accept: str = JSON
+    ) -> AsyncGenerator[Page]:
         """GET a list page by page, items still encoded.
 
         An expired continue token raises ApiError (`gone`): only the caller knows what it has already used, and must
@@ -121,7 +130,7 @@ class Client:
         """
         query = dict(params or {}) | {"limit": str(limit)}
         while True:
-            page = _decoded(decode_page, await self.get_bytes(path, query), path)
+            page = _decoded(decode_page, await self.get_bytes(path, query, accept=accept), path)
             yield page
             if not page.metadata.more:
                 return
@@ -157,6 +166,7 @@ class Client:
         path: str,
         params: Params | None = None,
         *,
+        accept: str = JSON,
         silence_seconds: float | None = None,
         max_line_bytes: int = MAX_LINE_BYTES,
         on_bytes: Callable[[], None] | None = None,
@@ -173,6 +183,7 @@ class Client:
                     path,
                     params=dict(params or {}) | {"watch": "true"},
                     limits=aiohttp.ClientTimeout(total=None, sock_connect=self.timeouts.connect),
+                    headers={"Accept": accept},
                     credentials_age=self.timeouts.watch_credentials_age,
                 )
         except TimeoutError as error:
@@ -186,11 +197,12 @@ class Client:
         *,
         params: Params | None = None,
         body: Any = None,
-        content_type: str = "application/json",
+        content_type: str = JSON,
+        accept: str = JSON,
     ) -> bytes:
         """Send a request until it works, must not be repeated, or was repeated often enough; return the body."""
         data = None if body is None else body if isinstance(body, bytes) else msgspec.json.encode(body)
-        headers = {"Content-Type": content_type} if data is not None else {}
+        headers = {"Accept": accept} | ({"Content-Type": content_type} if data is not None else {})
         limits = aiohttp.ClientTimeout(total=self.timeouts.request, sock_connect=self.timeouts.connect)
         attempts = self.backoff.attempts()
         while True:
@@ -253,7 +265,7 @@ class Client:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0),
                 # The API server would compress large pages, which costs both sides more than the network saves.
-                headers={"User-Agent": USER_AGENT, "Accept": "application/json", "Accept-Encoding": "identity"},
+                headers={"User-Agent": USER_AGENT, "Accept": JSON, "Accept-Encoding": "identity"},
                 read_bufsize=256 * 1024,
             )
         return self._session

@@ -19,35 +19,82 @@ class Resource:
     group: str
     version: str
     plural: str
-    has_scale: bool
+    kind: str
+    has_scale: bool = False
 
-    def path(self, namespace: str) -> str:
-        """Return the path of the collection in a namespace."""
+    def path(self, namespace: str | None) -> str:
+        """Return the path of the collection in a namespace, or in all of them."""
         root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
-        return f"{root}/namespaces/{namespace}/{self.plural}"
+        return f"{root}/namespaces/{namespace}/{self.plural}" if namespace else f"{root}/{self.plural}"
 
     @property
     def label(self) -> str:
-        """`deployments.apps`, as in RBAC rules and `kubectl get`."""
+        """`deployments.apps`, as in quotas and `kubectl get`."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
+    def rule(self, *verbs: str, subresource: str = "") -> str:
+        """Say which RBAC rule gives the operator these verbs."""
+        group = self.group or '""'
+        return f"give the operator's ClusterRole {', '.join(verbs)} on {self.plural}{subresource} in API group {group}"
 
-async def find_resource(client: Client, group: str | None, kind: str) -> Resource | None:
+
+async def find_kind(client: Client, group: str | None, kind: str) -> Resource | None:
     """Return the resource of a kind in its group's preferred version, or None when it is not served.
 
     Without a group the core group is searched, then `apps` and `batch`. Raises ClusterError.
     """
     for each in [group] if group else IMPLIED_GROUPS:
-        version = await _preferred_version(client, each)
-        if version is None:
-            continue
-        root = f"/apis/{each}/{version}" if each else f"/api/{version}"
-        resources: list[dict[str, Any]] = (await client.get(root)).get("resources") or []
-        names = {resource["name"] for resource in resources}
-        for resource in resources:
-            if resource["kind"] == kind and resource["namespaced"] and "/" not in resource["name"]:
-                return Resource(each, version, resource["name"], f"{resource['name']}/scale" in names)
+        for resource in await _served(client, each):
+            if resource.kind == kind:
+                return resource
     return None
+
+
+async def find_resource(client: Client, label: str) -> Resource | None:
+    """Return a resource such as `secrets` or `deployments.apps` in its group's preferred version.
+
+    None when it is not served, not namespaced, or cannot be listed and watched. Raises ClusterError.
+    """
+    plural, _, group = label.partition(".")
+    for resource in await _served(client, group):
+        if resource.plural == plural:
+            return resource
+    return None
+
+
+async def is_aggregated(client: Client, resource: Resource) -> bool:
+    """Whether a resource is served by an aggregated API server; False when that cannot be found out.
+
+    Raises UnreachableError.
+    """
+    name = f"{resource.version}.{resource.group}"
+    if not resource.group:
+        return False
+    try:
+        found = await client.get(f"/apis/apiregistration.k8s.io/v1/apiservices/{name}")
+    except ApiError:
+        return False
+    return (found.get("spec") or {}).get("service") is not None
+
+
+async def _served(client: Client, group: str) -> list[Resource]:
+    """Return what a group's preferred version serves in namespaces and lets us list and watch."""
+    version = await _preferred_version(client, group)
+    if version is None:
+        return []
+    try:
+        found = await client.get(f"/apis/{group}/{version}" if group else f"/api/{version}")
+    except ApiError as error:
+        if error.not_found:
+            return []
+        raise
+    resources: list[dict[str, Any]] = found.get("resources") or []
+    names = {each["name"] for each in resources}
+    return [
+        Resource(group, version, each["name"], each["kind"], has_scale=f"{each['name']}/scale" in names)
+        for each in resources
+        if each["namespaced"] and "/" not in each["name"] and {"list", "watch"} <= set(each.get("verbs") or ())
+    ]
 
 
 async def _preferred_version(client: Client, group: str) -> str | None:

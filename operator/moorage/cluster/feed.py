@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Generic
 
 from moorage.cluster.backoff import Attempts
-from moorage.cluster.client import Client
+from moorage.cluster.client import JSON, Client
 from moorage.cluster.errors import ApiError, ClusterError, MalformedError, SilentError, UnreachableError
 from moorage.cluster.intake import Counters, Intake, UnstreamedError
 from moorage.cluster.proof import Drift, compare
@@ -64,6 +64,7 @@ class Feed(Generic[R]):
         sink: Sink[R],
         *,
         field_selector: str = "",
+        accept: str = JSON,
         pace: Pace | None = None,
         clock: Callable[[], float] = time.monotonic,
         random: Callable[[], float] = random.random,
@@ -72,6 +73,8 @@ class Feed(Generic[R]):
         self.counters = Counters()
         self.state = "starting"
         """`starting`, `listing`, `watching`, `backing off: <reason>`, `refused: <reason>` or `stopped`."""
+        self.refusal: ApiError | None = None
+        """Why the server lets us read nothing, while `state` is `refused`."""
         self.synced = False
         """True once the first list is complete; it stays true, see `last_byte_at` for whether it is current."""
         self.last_byte_at: float | None = None
@@ -82,6 +85,7 @@ class Feed(Generic[R]):
         """The field selector that is wanted."""
 
         self._client = client
+        self._accept = accept
         self._decode = decode
         self._sink = sink
         self._intake = Intake(decode, sink, self.counters, name=path)
@@ -153,6 +157,7 @@ class Feed(Generic[R]):
                     _selecting(self.held_selector) | {"resourceVersion": version},
                     decode=self._decode,
                     held=dict(self._sink.snapshot()),
+                    accept=self._accept,
                     page_size=self._pace.page_size,
                     yield_every=self._pace.yield_every,
                 )
@@ -180,7 +185,7 @@ class Feed(Generic[R]):
         In a quiet cluster the API server may not know it either, and so send no bookmarks for many minutes; a question
         makes it find out.
         """
-        async with aclosing(self._client.list_pages(self.path, limit=1)) as pages:
+        async with aclosing(self._client.list_pages(self.path, limit=1, accept=self._accept)) as pages:
             page = await anext(pages)
         self._note_bytes()
         return page.metadata.resource_version
@@ -246,9 +251,10 @@ class Feed(Generic[R]):
         self._intake.begin()
         version = ""
         async with aclosing(
-            self._client.list_pages(self.path, _selecting(selector), limit=self._pace.page_size)
+            self._client.list_pages(self.path, _selecting(selector), limit=self._pace.page_size, accept=self._accept)
         ) as pages:
             async for page in pages:
+                self.refusal = None
                 self.state = "listing"  # not before: a state of trouble holds until something works
                 self._note_bytes()
                 version = page.metadata.resource_version
@@ -292,8 +298,11 @@ class Feed(Generic[R]):
         silence = self._pace.initial_silence if self._listing else self._pace.silence
         self.counters.reconnects += self._watched
         self._watched = True
-        stream = await self._client.watch(self.path, params, silence_seconds=silence, on_bytes=self._note_bytes)
+        stream = await self._client.watch(
+            self.path, params, accept=self._accept, silence_seconds=silence, on_bytes=self._note_bytes
+        )
         self._note_bytes()  # the head of the answer
+        self.refusal = None
         self.state = "listing" if self._listing else "watching"
         return stream
 
@@ -335,6 +344,7 @@ class Feed(Generic[R]):
 
     async def _back_off(self, error: ClusterError, attempts: Attempts) -> None:
         refused = isinstance(error, ApiError) and (error.unauthorized or error.forbidden or error.not_found)
+        self.refusal = error if isinstance(error, ApiError) and refused else None
         state = f"{'refused' if refused else 'backing off'}: {error}"
         # Said once: a feed that is refused would otherwise repeat it forever.
         level = logging.DEBUG if state == self._last_trouble and attempts.failures else logging.WARNING

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from moorage.cluster.client import Client, Params
+from moorage.cluster.client import JSON, Client, Params
 from moorage.cluster.records import Decode, R
 from moorage.cluster.wire import decode_meta
 
@@ -54,6 +54,7 @@ async def compare(
     *,
     decode: Decode[R],
     held: dict[str, R],
+    accept: str = JSON,
     page_size: int,
     yield_every: int,
 ) -> Drift:
@@ -66,7 +67,7 @@ async def compare(
     missing: list[str] = []
     different: list[str] = []
     listed = 0
-    async with aclosing(client.list_pages(path, query, limit=page_size)) as pages:
+    async with aclosing(client.list_pages(path, query, limit=page_size, accept=accept)) as pages:
         async for page in pages:
             for encoded in page.items or ():
                 listed += 1

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from moorage.cluster.client import Client
-from moorage.cluster.discovery import Resource, find_resource
+from moorage.cluster.discovery import Resource, find_kind
 from moorage.cluster.errors import ApiError, ClusterError
 from moorage.cluster.feed import Feed, Pace
 from moorage.cluster.wire import parse_resource_version
@@ -157,7 +157,7 @@ class _Followed:
         attempts = self._client.backoff.attempts()
         while True:
             try:
-                resource = await find_resource(self._client, reference.group, reference.kind)
+                resource = await find_kind(self._client, reference.group, reference.kind)
             except ClusterError as error:
                 logger.warning("%s in %s cannot be looked up: %s", reference, reference.namespace, error)
                 await attempts.wait(at_least=error.retry_after_seconds)
@@ -173,12 +173,12 @@ class _Followed:
         assert self._resource is not None
         refused = False
         while True:
-            if feed.state.startswith("refused") and not refused:
-                message = f"{self.reference} cannot be read: {feed.state.partition(': ')[2]}; {_rule(self._resource)}"
-                self._settle(Unresolved("Forbidden", message))
-            elif refused and not feed.state.startswith("refused"):
+            if feed.refusal is not None and not refused:
+                rule = self._resource.rule("list", "watch")
+                self._settle(Unresolved("Forbidden", f"{self.reference} cannot be read: {feed.refusal}; {rule}"))
+            elif refused and feed.refusal is None:
                 self._changed.set()
-            refused = feed.state.startswith("refused")
+            refused = feed.refusal is not None
             await asyncio.sleep(1)
 
     async def _resolve(self) -> None:
@@ -213,7 +213,7 @@ class _Followed:
             scale: dict[str, Any] = await self._client.get(path)
         except ApiError as error:
             if error.forbidden:
-                rule = _rule(self._resource, "/scale")
+                rule = self._resource.rule("get", subresource="/scale")
                 return Unresolved("Forbidden", f"the scale of {self.reference} cannot be read: {error}; {rule}")
             if error.not_found:
                 return Unresolved("WorkloadNotFound", f"{self.reference} has no scale: {error}")
@@ -224,12 +224,6 @@ class _Followed:
         if known != self.known:
             self.known = known
             self._on_change(self.reference)
-
-
-def _rule(resource: Resource, subresource: str = "") -> str:
-    verbs = "get" if subresource else "list, watch"
-    group = resource.group or '""'
-    return f"give the operator's ClusterRole the verbs {verbs} on {resource.plural}{subresource} in API group {group}"
 
 
 class References:

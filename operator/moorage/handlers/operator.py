@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -40,7 +39,6 @@ class OperatorState:
         self.buffers = buffers
         self.specs_changed: Callable[[], None] = lambda: None
         """Called when a spec came, changed or went."""
-        self.usage_changed = asyncio.Event()
         self._uids: dict[StatusKey, str] = {}
         self._described: set[StatusKey] = set()
         """Objects that had a status when their spec was last taken in."""
@@ -87,11 +85,6 @@ class OperatorState:
         """Have the buffers sized anew that refer to an object."""
         for namespace, name in self.buffers.referring_to(reference):
             self.writer.mark(key_of(BUFFERS, namespace, name))
-
-    def mark_quotas(self) -> None:
-        """Have every quota's status looked at again."""
-        for namespace, name in self.quotas:
-            self.writer.mark(key_of(QUOTAS, namespace, name))
 
     def _book(self, plural: str) -> Quotas | Buffers:
         return self.quotas if plural == QUOTAS else self.buffers

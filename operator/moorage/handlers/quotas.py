@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +11,18 @@ import msgspec
 
 from moorage.api import SpecError, parse_namespace_quota_spec
 from moorage.api.namespacequota import NamespaceQuotaStatus
-from moorage.quota.ledger import Ledger, QuotaKey, Usage
-from moorage.status.namespacequota import PodsView, QuotaRules, invalid_quota_status, quota_rules, quota_status
+from moorage.handlers.native import NativeQuotas
+from moorage.quota.ledger import Ledger, QuotaKey
+from moorage.quota.native import Difference, differences
+from moorage.status.namespacequota import (
+    QuotaRules,
+    Views,
+    invalid_quota_status,
+    known_names,
+    quota_rules,
+    quota_status,
+)
+from moorage.status.native import DifferenceLog, native_status
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,15 +30,22 @@ class _Known:
     generation: int
     rules: QuotaRules | str
     """What the spec says, or what is wrong with it."""
+    log: DifferenceLog
+    """Since when native quotas have differed."""
 
 
 class Quotas:
-    """Knows every NamespaceQuota and has the ledger count for it."""
+    """Knows every NamespaceQuota, has the ledger count for it, and compares it with native quotas.
 
-    def __init__(self, ledger: Ledger) -> None:
-        self.view = PodsView(complete=False)
-        """How well the pods are known; kept up to date by the owner."""
+    `views` says how well each resource is known, `now` is the wall clock in seconds since the epoch.
+    """
+
+    def __init__(self, ledger: Ledger, views: Views, *, now: Callable[[], float] = time.time) -> None:
+        self.native = NativeQuotas()
+        """The ResourceQuotas that exist."""
         self._ledger = ledger
+        self._views = views
+        self._now = now
         self._known: dict[QuotaKey, _Known] = {}
 
     def accept(self, namespace: str, name: str, *, generation: int, spec: Mapping[str, Any]) -> None:
@@ -40,7 +58,8 @@ class Quotas:
             self._ledger.remove_quota(namespace, name)
         else:
             self._ledger.set_quota(namespace, name, rules.terms)
-        self._known[namespace, name] = _Known(generation, rules)
+        old = self._known.get((namespace, name))
+        self._known[namespace, name] = _Known(generation, rules, old.log if old is not None else DifferenceLog())
 
     def remove(self, namespace: str, name: str) -> None:
         """Forget a quota that was deleted."""
@@ -54,19 +73,50 @@ class Quotas:
             return None
         if isinstance(known.rules, str):
             return invalid_quota_status(known.rules, generation=known.generation)
-        usage = self._ledger.usage(namespace, name) if self.view.complete else None
-        return quota_status(known.rules, usage, self.view, generation=known.generation)
+        return quota_status(
+            known.rules,
+            self._ledger.usage(namespace, name),
+            self._views,
+            generation=known.generation,
+            holders=lambda resource: self._ledger.holders(namespace, name, resource),
+            native=native_status(known.log.update(self._differences(namespace, name, known.rules), self._now())),
+        )
 
     def desired(self, namespace: str, name: str) -> dict[str, Any] | None:
         """Return the same as it is written to the API server."""
         status = self.status(namespace, name)
         return msgspec.to_builtins(status) if status is not None else None
 
-    def usages(self) -> Iterator[tuple[QuotaKey, Mapping[str, int], Usage]]:
-        """Iterate over the quotas that are counted: key, `hard` in nano-units, usage."""
+    def usages(self) -> Iterator[tuple[QuotaKey, Mapping[str, int], Mapping[str, int]]]:
+        """Iterate over the quotas that are counted: key, `hard` of all names that can be, usage of those known now."""
         for key, known in self._known.items():
-            if not isinstance(known.rules, str) and not known.rules.uncounted_scopes:
-                yield key, known.rules.hard, self._ledger.usage(*key)
+            if not isinstance(known.rules, str):
+                used = self._ledger.usage(*key).used
+                hard = {name: limit for name, limit in known.rules.hard.items() if name in used}
+                yield key, hard, {name: used[name] for name in known_names(known.rules, self._views)}
+
+    def differences(self) -> Iterator[tuple[QuotaKey, Difference]]:
+        """Iterate over the numbers in which native quotas differ now."""
+        for (namespace, name), known in self._known.items():
+            if not isinstance(known.rules, str):
+                for each in self._differences(namespace, name, known.rules):
+                    yield (namespace, name), each
+
+    def unsettled(self) -> list[QuotaKey]:
+        """Return the quotas that differ from native ones: whether that lasts is seen only by looking again."""
+        return [key for key, known in self._known.items() if known.log.pending]
+
+    def _differences(self, namespace: str, name: str, rules: QuotaRules) -> list[Difference]:
+        known = known_names(rules, self._views)
+        counted = {
+            resource: used for resource, used in self._ledger.usage(namespace, name).used.items() if resource in known
+        }
+        requirements = frozenset(rules.terms.requirements)
+        return [
+            difference
+            for native in self.native.of(namespace)
+            for difference in differences(native, requirements, counted)
+        ]
 
     def __iter__(self) -> Iterator[QuotaKey]:
         return iter(list(self._known))

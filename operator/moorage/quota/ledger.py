@@ -7,7 +7,7 @@ namespace; a quota that is new or changed is counted once over the objects of it
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 
 from moorage.quantity import NANO
 from moorage.quota.account import SHOWN_HOLDERS, Account, Holder, Terms, Usage
@@ -87,6 +87,15 @@ class Ledger:
             for account in accounts.values()
             for resource in account.terms.resources
         }
+
+    def quotas_counting(self, resources: Set[str]) -> list[QuotaKey]:
+        """Return the quotas that count objects of any of these resources."""
+        return [
+            (namespace, name)
+            for namespace, accounts in self._accounts.items()
+            for name, account in accounts.items()
+            if not account.terms.resources.isdisjoint(resources)
+        ]
 
     # Objects
 

@@ -3,7 +3,7 @@
 import pytest
 
 from moorage.quota.ledger import Ledger, Terms
-from moorage.quota.usage import PodUse
+from moorage.quota.usage import ObjectUse
 from tests.builders import nano, pod_use
 
 OBJECT_ONLY = nano(**{"count/pods": "1"})
@@ -22,7 +22,7 @@ def used(ledger: Ledger) -> dict[str, int]:
     return {name: amount for name, amount in ledger.usage("team-a", "q").used.items() if amount}
 
 
-def leaving(released_at: float | None = 100.0, *, uid: str = "a", cpu: str = "1", phase: str = "Running") -> PodUse:
+def leaving(released_at: float | None = 100.0, *, uid: str = "a", cpu: str = "1", phase: str = "Running") -> ObjectUse:
     return pod_use(uid, cpu=cpu, released_at=released_at, phase=phase)
 
 

@@ -10,7 +10,7 @@ from moorage.quantity import NANO
 from moorage.quota.ledger import Ledger, Terms, Usage
 from moorage.quota.names import pod_source
 from moorage.quota.scopes import Requirement, selects
-from moorage.quota.usage import PodReader, PodUse
+from moorage.quota.usage import ObjectUse, Shapes
 from tests.builders import pod, pod_use
 from tests.strategies import pod_specs, statuses_of
 
@@ -30,11 +30,11 @@ class World:
     """What a reader of all events knows, kept the plainest way."""
 
     ledger: Ledger = field(default_factory=Ledger)
-    pods: dict[str, PodUse] = field(default_factory=dict)
+    pods: dict[str, ObjectUse] = field(default_factory=dict)
     quotas: dict[tuple[str, str], Terms] = field(default_factory=dict)
     now: float = 0.0
 
-    def put(self, record: PodUse) -> None:
+    def put(self, record: ObjectUse) -> None:
         self.ledger.put(record)
         self.pods[record.uid] = record
 
@@ -42,7 +42,7 @@ class World:
         self.ledger.delete(uid)
         self.pods.pop(uid, None)
 
-    def relist(self, records: list[PodUse], namespace: str | None) -> None:
+    def relist(self, records: list[ObjectUse], namespace: str | None) -> None:
         listed = {each.uid: each for each in records if namespace in (None, each.namespace)}
         self.ledger.replace(listed.values(), namespace=namespace)
         kept = {uid: each for uid, each in self.pods.items() if namespace not in (None, each.namespace)}
@@ -67,7 +67,7 @@ class World:
         return {key: self.ledger.usage(*key) for key in self.quotas}
 
 
-def count(pods: Iterable[PodUse], namespace: str, terms: Terms, now: float) -> Usage:
+def count(pods: Iterable[ObjectUse], namespace: str, terms: Terms, now: float) -> Usage:
     """Count a quota from a plain list of pods."""
     own = [each for each in pods if each.namespace == namespace and selects(terms.requirements, each.shape.facts)]
     live = [each for each in own if each.released_at is None or each.released_at >= now]
@@ -151,7 +151,7 @@ def test_every_quota_whose_usage_changed_is_told(events: list[Callable[[World], 
 
 
 @given(st.lists(RECORDS, max_size=8), TERMS, st.randoms())
-def test_the_order_in_which_pods_arrive_does_not_matter(records: list[PodUse], terms: Terms, random: object) -> None:
+def test_the_order_in_which_pods_arrive_does_not_matter(records: list[ObjectUse], terms: Terms, random: object) -> None:
     last = list({each.uid: each for each in records}.values())
     shuffled = list(last)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
@@ -166,7 +166,7 @@ def test_the_order_in_which_pods_arrive_does_not_matter(records: list[PodUse], t
 
 
 @given(st.lists(RECORDS, max_size=8), TERMS)
-def test_what_is_taken_back_leaves_nothing_behind(records: list[PodUse], terms: Terms) -> None:
+def test_what_is_taken_back_leaves_nothing_behind(records: list[ObjectUse], terms: Terms) -> None:
     ledger = Ledger()
     ledger.set_quota("team-a", "q", terms)
     empty = ledger.usage("team-a", "q")
@@ -180,7 +180,7 @@ def test_what_is_taken_back_leaves_nothing_behind(records: list[PodUse], terms: 
 
 @given(st.data())
 def test_pods_of_every_shape_add_up(data: st.DataObject) -> None:
-    reader, ledger = PodReader(), Ledger()
+    shapes, ledger = Shapes(), Ledger()
     names = {"pods", "count/pods", "requests.cpu", "limits.memory", "hugepages-2Mi", "requests.example.com/gpu"}
     ledger.set_quota("team-a", "q", Terms(frozenset(names)))
     specs = data.draw(st.lists(pod_specs(), max_size=4))

@@ -1,19 +1,14 @@
-"""Pods and quotas from documents, as the core takes them."""
+"""Quotas and pod templates from documents, as the core takes them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeVar
-
-import msgspec
 
 from moorage.api import SpecError, parse_namespace_quota_spec
+from moorage.cli.convert import convert
 from moorage.cli.documents import Document
 from moorage.cli.errors import BadInput
 from moorage.objects import Pod, PodTemplate
-from moorage.quantity import QuantityError
-from moorage.quota.usage import PodReader, PodUse
-from moorage.resources import with_defaults
 from moorage.status.namespacequota import QuotaRules, quota_rules
 
 QUOTA_KINDS = ("NamespaceQuota", "ResourceQuota")
@@ -27,28 +22,6 @@ class Quota:
     name: str
     kind: str
     rules: QuotaRules
-
-
-def read_pod(document: Document, reader: PodReader, *, namespace: str, number: int) -> PodUse:
-    """Read a pod; what a manifest leaves out is filled in as the API server would.
-
-    Raises BadInput.
-    """
-    pod = _convert(document, Pod, document.body)
-    try:
-        filled = msgspec.structs.replace(
-            pod,
-            metadata=msgspec.structs.replace(
-                pod.metadata,
-                namespace=document.namespace(namespace),
-                uid=pod.metadata.uid or f"document-{number}",
-                resource_version="0",
-            ),
-            spec=with_defaults(pod.spec),
-        )
-        return reader.read(filled)
-    except QuantityError as error:
-        raise BadInput(f"{document.label}: {error}") from error
 
 
 def read_quota(document: Document, *, namespace: str) -> Quota:
@@ -73,20 +46,8 @@ def read_template(document: Document) -> PodTemplate:
     """
     body, spec = document.body, document.spec
     if document.kind == "Pod":
-        return PodTemplate(spec=_convert(document, Pod, body).spec)
+        return PodTemplate(spec=convert(document, Pod, body).spec)
     template = body.get("template") or (spec.get("template") if isinstance(spec, dict) else None)
     if template is None:
         raise BadInput(f"{document.label}: there is no pod template; give a PodTemplate, a workload or a Pod")
-    return _convert(document, PodTemplate, template)
-
-
-_Model = TypeVar("_Model")
-
-
-def _convert(document: Document, model: type[_Model], value: Any) -> _Model:
-    try:
-        return msgspec.convert(value, model, strict=True)
-    except msgspec.ValidationError as error:
-        problem, _, place = str(error).partition(" - at `$")
-        where = f"{place.rstrip('`').lstrip('.')}: " if place else ""
-        raise BadInput(f"{document.label}: {where}{problem}") from error
+    return convert(document, PodTemplate, template)

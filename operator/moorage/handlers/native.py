@@ -1,0 +1,128 @@
+"""The native ResourceQuotas that exist, as far as they are compared with ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+
+import msgspec
+
+from moorage.cluster.wire import parse_resource_version
+from moorage.objects import ObjectMeta, ResourceList
+from moorage.quota.native import NativeQuota
+from moorage.quota.scopes import Requirement
+from moorage.resources import amounts
+
+PATH = "/api/v1/resourcequotas"
+
+
+class _Expression(msgspec.Struct, frozen=True, rename="camel"):
+    scope_name: str
+    operator: str
+    values: list[str] | None = None
+
+
+class _Selector(msgspec.Struct, frozen=True, rename="camel"):
+    match_expressions: list[_Expression] | None = None
+
+
+class _Spec(msgspec.Struct, frozen=True, rename="camel"):
+    scopes: list[str] | None = None
+    scope_selector: _Selector | None = None
+
+
+class _Status(msgspec.Struct, frozen=True, rename="camel"):
+    used: ResourceList | None = None
+
+
+class _ResourceQuota(msgspec.Struct, frozen=True, rename="camel"):
+    metadata: ObjectMeta
+    spec: _Spec = _Spec()
+    status: _Status = _Status()
+
+
+_decode = msgspec.json.Decoder(_ResourceQuota).decode
+
+
+def read_native(encoded: bytes) -> NativeQuota:
+    """Read a ResourceQuota.
+
+    Raises msgspec.MsgspecError, and QuantityError for an amount that does not parse.
+    """
+    found = _decode(encoded)
+    selector = found.spec.scope_selector
+    expressions = selector.match_expressions if selector is not None else None
+    return NativeQuota(
+        uid=found.metadata.uid,
+        namespace=found.metadata.namespace,
+        name=found.metadata.name,
+        resource_version=parse_resource_version(found.metadata.resource_version),
+        requirements=frozenset(
+            [
+                *(Requirement(scope) for scope in found.spec.scopes or ()),
+                *(
+                    Requirement(each.scope_name, each.operator, frozenset(each.values or ()))
+                    for each in expressions or ()
+                ),
+            ]
+        ),
+        used=amounts(found.status.used),
+    )
+
+
+class NativeQuotas:
+    """Holds native quotas by namespace; `changed` is called with the namespace whose quotas changed."""
+
+    def __init__(self) -> None:
+        self.changed: Callable[[str], None] = lambda _: None
+        self._quotas: dict[str, dict[str, NativeQuota]] = {}
+
+    def of(self, namespace: str) -> Collection[NativeQuota]:
+        """Return the native quotas of a namespace."""
+        return self._quotas.get(namespace, {}).values()
+
+    def put(self, quota: NativeQuota) -> None:
+        """Hold a new or changed quota."""
+        self._quotas.setdefault(quota.namespace, {})[quota.uid] = quota
+        self.changed(quota.namespace)
+
+    def delete(self, quota: NativeQuota) -> None:
+        """Drop a quota."""
+        held = self._quotas.get(quota.namespace, {})
+        held.pop(quota.uid, None)
+        if not held:
+            self._quotas.pop(quota.namespace, None)
+        self.changed(quota.namespace)
+
+
+class NativeQuotaSink:
+    """Hands the native quotas of one feed, of one namespace or of all, to the book."""
+
+    def __init__(self, quotas: NativeQuotas) -> None:
+        self._quotas = quotas
+        self._records: dict[str, NativeQuota] = {}
+
+    def replace(self, records: Mapping[str, NativeQuota]) -> None:
+        """Hold exactly these quotas."""
+        for uid in self._records.keys() - records.keys():
+            self._quotas.delete(self._records[uid])
+        self._records = dict(records)
+        for record in records.values():
+            self._quotas.put(record)
+
+    def put(self, record: NativeQuota) -> None:
+        """Hold a new or changed quota."""
+        self._records[record.uid] = record
+        self._quotas.put(record)
+
+    def delete(self, record: NativeQuota) -> None:
+        """Drop a quota."""
+        self._records.pop(record.uid, None)
+        self._quotas.delete(record)
+
+    def get(self, uid: str) -> NativeQuota | None:
+        """Return the record held for a quota."""
+        return self._records.get(uid)
+
+    def snapshot(self) -> Mapping[str, NativeQuota]:
+        """Return the quotas held, by uid."""
+        return self._records

@@ -1,0 +1,260 @@
+"""Watches every resource that a quota counts, for as long as one does, and says how well each is known."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from moorage.cluster.client import Client
+from moorage.cluster.discovery import Resource, find_resource, is_aggregated
+from moorage.cluster.errors import ClusterError
+from moorage.cluster.feed import Feed, Pace
+from moorage.cluster.wire import parse_resource_version
+from moorage.handlers.counting import UNFINISHED, LedgerSink, accepted, decoder
+from moorage.objects import DeviceClass
+from moorage.quota.ledger import Ledger
+from moorage.quota.names import DEVICE_CLAIMS, PODS
+from moorage.quota.usage import ObjectUse, Shapes
+from moorage.status.namespacequota import Trouble, View
+
+logger = logging.getLogger(__name__)
+
+STALE_SECONDS = 90.0
+"""A feed that has heard nothing for so long is not believed: bookmarks come about every 60 seconds."""
+
+LOOK_AGAIN_SECONDS = 10.0
+"""How often a resource that is not served is looked for: its definition may come later."""
+
+_LISTING = View(complete=False)
+_DEVICE_CLASSES = "/apis/resource.k8s.io/{version}/deviceclasses"
+
+
+class Watched:
+    """One resource: found by discovery, then fed to the ledger, from one namespace each or from all."""
+
+    def __init__(self, label: str, watches: Watches) -> None:
+        self.label = label
+        self.feeds: list[Feed[ObjectUse]] = []
+        self._watches = watches
+        self._resource: Resource | None = None
+        self._absent: View | None = None
+        self._aggregated = False
+        self._classes: _DeviceClassSink | None = None
+
+    @property
+    def view(self) -> View:
+        """How well its objects are known at this moment."""
+        if self._absent is not None:
+            return self._absent
+        if self._resource is None:
+            return _LISTING
+        feeds: list[Feed[Any]] = [*self.feeds, *([self._classes.feed] if self._classes is not None else [])]
+        trouble, message = next(filter(None, (self._trouble(feed) for feed in feeds)), (None, ""))
+        return View(
+            complete=bool(self.feeds) and all(feed.synced for feed in feeds),
+            finished_too=all(feed.held_selector == "" for feed in self.feeds),
+            trouble=trouble,
+            message=message,
+            aggregated=self._aggregated,
+        )
+
+    async def run(self) -> None:
+        """Watch until cancelled."""
+        self._resource = await self._find()
+        self._aggregated = await is_aggregated(self._watches.client, self._resource)
+        async with asyncio.TaskGroup() as tasks:
+            if self.label == DEVICE_CLAIMS:
+                self._classes = _DeviceClassSink(self._watches.client, self._resource, changed=self._classes_changed)
+                tasks.create_task(self._classes.feed.run(), name="feed deviceclasses")
+                await self._classes.feed.wait_synced()
+            self.feeds = [self._feed(self._resource, namespace) for namespace in self._watches.namespaces or (None,)]
+            for feed in self.feeds:
+                tasks.create_task(feed.run(), name=f"feed {feed.path}")
+
+    def _feed(self, resource: Resource, namespace: str | None) -> Feed[ObjectUse]:
+        watches = self._watches
+        classes = self._classes.classes if self._classes is not None else {}
+        return Feed(
+            watches.client,
+            resource.path(namespace),
+            decoder(resource, watches.shapes, classes),
+            LedgerSink(watches.ledger, self.label, namespace=namespace, changed=watches.changed),
+            field_selector=watches.pod_selector if self.label == PODS else "",
+            accept=accepted(resource),
+            pace=watches.pace,
+        )
+
+    async def _find(self) -> Resource:
+        attempts = self._watches.client.backoff.attempts()
+        while True:
+            try:
+                resource = await find_resource(self._watches.client, self.label)
+            except ClusterError as error:
+                self._absent = View(complete=False, trouble=Trouble.STALE, message=f"{self.label}: {error}")
+                await attempts.wait(at_least=error.retry_after_seconds)
+                continue
+            if resource is not None:
+                self._absent = None
+                return resource
+            if self.label == DEVICE_CLAIMS:
+                # Extended resources are counted of claims too, and a cluster without claims has none.
+                self._absent = View()
+            else:
+                message = f"the cluster serves no namespaced resource {self.label}; it is counted once it does"
+                self._absent = View(complete=False, trouble=Trouble.NOT_SERVED, message=message)
+            await asyncio.sleep(LOOK_AGAIN_SECONDS)
+
+    def _trouble(self, feed: Feed[Any]) -> tuple[Trouble, str] | None:
+        refusal = feed.refusal
+        if refusal is not None and refusal.not_found:
+            return Trouble.NOT_SERVED, f"{self.label} is not served any more; it is counted again once it is"
+        if refusal is not None:
+            rule = self._resource.rule("list", "watch") if self._resource is not None else ""
+            if self._classes is not None and feed is self._classes.feed:
+                rule = rule.replace("resourceclaims", "deviceclasses")
+            return Trouble.FORBIDDEN, f"{self.label} cannot be read ({refusal}): {rule}"
+        if feed.synced and feed.last_byte_at is not None and time.monotonic() - feed.last_byte_at > STALE_SECONDS:
+            silence = f"nothing has been heard of {self.label} for more than {STALE_SECONDS:.0f} seconds"
+            return Trouble.STALE, f"{silence} ({feed.state})"
+        return None
+
+    def _classes_changed(self) -> None:
+        for feed in self.feeds:
+            feed.relist("device classes changed, and with them what claims count for")
+
+
+class Watches:
+    """All that is watched for quotas: `want` says what, `view` how well it is known.
+
+    `changed` is called after each change of the ledger.
+    """
+
+    def __init__(
+        self, client: Client, ledger: Ledger, *, namespaces: Iterable[str], changed: Callable[[], None], pace: Pace
+    ) -> None:
+        self.client = client
+        self.ledger = ledger
+        self.namespaces = tuple(namespaces)
+        self.changed = changed
+        self.pace = pace
+        self.shapes = Shapes()
+        self.pod_selector = UNFINISHED
+        self._watched: dict[str, tuple[Watched, asyncio.Task[None] | None]] = {}
+        self._tasks: asyncio.TaskGroup | None = None
+
+    def want(self, resources: Iterable[str], *, finished_pods: bool) -> None:
+        """Watch exactly these resources from now on, pods always; finished pods only when they count."""
+        wanted = {PODS, *resources}
+        for label in wanted - self._watched.keys():
+            self._watched[label] = (Watched(label, self), None)
+        for label in self._watched.keys() - wanted:
+            _, task = self._watched.pop(label)
+            if task is not None:
+                task.cancel()
+            self.ledger.replace([], resource=label)
+        self.pod_selector = "" if finished_pods else UNFINISHED
+        for feed in self._watched[PODS][0].feeds:
+            feed.set_field_selector(self.pod_selector)
+        self._arrange()
+
+    def view(self, resource: str) -> View:
+        """Return how well a resource is known."""
+        watched = self._watched.get(resource)
+        return watched[0].view if watched is not None else _LISTING
+
+    def views(self) -> Mapping[str, View]:
+        """Return how well each watched resource is known."""
+        return {label: watched.view for label, (watched, _) in self._watched.items()}
+
+    @property
+    def feeds(self) -> list[Feed[ObjectUse]]:
+        """The feeds that run now."""
+        return [feed for watched, _ in self._watched.values() for feed in watched.feeds]
+
+    async def run(self) -> None:
+        """Watch until cancelled."""
+        async with asyncio.TaskGroup() as self._tasks:
+            self._arrange()
+            await asyncio.get_running_loop().create_future()
+
+    def _arrange(self) -> None:
+        if self._tasks is None:
+            return
+        for label, (watched, task) in self._watched.items():
+            if task is None:
+                guard = self._tasks.create_task(self._guard(watched), name=f"watch {label}")
+                self._watched[label] = (watched, guard)
+
+    async def _guard(self, watched: Watched) -> None:
+        """Keep a bug in watching one resource from ending the operator."""
+        attempts = self.client.backoff.attempts()
+        while True:
+            try:
+                await watched.run()
+            except Exception:
+                logger.exception("watching %s failed by a bug; starting over", watched.label)
+                await attempts.wait()
+
+
+class _ClassRecord(msgspec.Struct, frozen=True):
+    uid: str
+    resource_version: int
+    name: str
+    extended_resource_name: str | None
+
+
+_decode_class = msgspec.json.Decoder(DeviceClass).decode
+
+
+def _read_class(encoded: bytes) -> _ClassRecord:
+    found = _decode_class(encoded)
+    meta = found.metadata
+    version = parse_resource_version(meta.resource_version)
+    return _ClassRecord(meta.uid, version, meta.name, found.spec.extended_resource_name)
+
+
+class _DeviceClassSink:
+    """Keeps which DeviceClasses there are; claims are counted by them."""
+
+    def __init__(self, client: Client, claims: Resource, *, changed: Callable[[], None]) -> None:
+        self.classes: dict[str, str | None] = {}
+        self._records: dict[str, _ClassRecord] = {}
+        self._changed = changed
+        path = _DEVICE_CLASSES.format(version=claims.version)
+        self.feed: Feed[_ClassRecord] = Feed(client, path, _read_class, self, pace=Pace(verify=0))
+
+    def replace(self, records: Mapping[str, _ClassRecord]) -> None:
+        """Hold exactly these classes."""
+        self._records = dict(records)
+        self._update()
+
+    def put(self, record: _ClassRecord) -> None:
+        """Hold a new or changed class."""
+        self._records[record.uid] = record
+        self._update()
+
+    def delete(self, record: _ClassRecord) -> None:
+        """Drop a class."""
+        self._records.pop(record.uid, None)
+        self._update()
+
+    def get(self, uid: str) -> _ClassRecord | None:
+        """Return the record held for a class."""
+        return self._records.get(uid)
+
+    def snapshot(self) -> Mapping[str, _ClassRecord]:
+        """Return the classes held, by uid."""
+        return self._records
+
+    def _update(self) -> None:
+        classes = {record.name: record.extended_resource_name for record in self._records.values()}
+        if classes != self.classes:
+            # In place: the decoder of claims looks here.
+            self.classes.clear()
+            self.classes.update(classes)
+            self._changed()
