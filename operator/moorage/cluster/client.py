@@ -7,6 +7,8 @@ everything else, with the same credentials.
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 import ssl
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -297,9 +299,20 @@ def _repeatable(method: str, error: ClusterError) -> bool:
 
 
 def _unreachable(server: str, error: Exception) -> UnreachableError:
-    text = str(error) or type(error).__name__
     connected = not isinstance(error, aiohttp.ClientConnectorError)
-    return UnreachableError(f"the API server at {server} cannot be reached: {text}", sent=connected)
+    return UnreachableError(f"the API server at {server} cannot be reached: {_reason(error)}", sent=connected)
+
+
+def _reason(error: Exception) -> str:
+    """Return why a connection failed, without the addresses in memory that the HTTP library would print."""
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return str(error.certificate_error)
+    if isinstance(error, aiohttp.ClientConnectorError):
+        cause = error.os_error
+        if cause.errno and not isinstance(cause, ssl.SSLError | socket.gaierror):  # these have codes of their own
+            return os.strerror(cause.errno).lower()
+        return str(cause)
+    return str(error) or ("no answer in time" if isinstance(error, TimeoutError) else type(error).__name__)
 
 
 _decode_object = msgspec.json.Decoder(dict[str, Any]).decode
