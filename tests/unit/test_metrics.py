@@ -3,55 +3,37 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime
 from typing import Any
 
-import kopf
 import pytest
 from prometheus_client import generate_latest
 
 from moorage import __version__
 from moorage.cluster.client import Client
 from moorage.cluster.feed import Feed
-from moorage.cluster.status_writer import StatusWriter
-from moorage.handlers.buffers import Buffers
 from moorage.handlers.operator import OperatorState
 from moorage.handlers.pods import PodSink
-from moorage.handlers.quotas import Quotas
 from moorage.metrics import OperatorCollector, operator_metrics
-from moorage.quota.ledger import Ledger
 from moorage.quota.usage import PodUse
 from moorage.status.capacitybuffer import Workload
 from moorage.status.namespacequota import PodsView
 from tests.builders import pod_spec, pod_use
+from tests.unit.operator_states import NoCredentials, operator_state
 
 HARD = {"requests.cpu": "20", "requests.memory": "64Gi", "pods": 100, "count/pods": 200, "services": 3}
 SIZING = {"scaleUpRate": 2, "standbyResumeLatency": "30s", "coldNodeLatency": "90s"}
 WEB = {"scalableRef": {"apiGroup": "apps", "kind": "Deployment", "name": "web"}}
 
 
-class NoCredentials:
-    async def connection(self) -> kopf.ConnectionInfo:
-        raise AssertionError("nothing here talks to a cluster")
+@pytest.fixture
+async def state() -> OperatorState:
+    return operator_state(lambda _: Workload(pod_spec(cpu="1"), 8))
 
 
 @pytest.fixture
-async def client() -> Client:
-    return Client(NoCredentials())
-
-
-@pytest.fixture
-async def state(client: Client) -> OperatorState:
-    ledger = Ledger()
-    state = OperatorState(ledger, Quotas(ledger), Buffers(lambda _: Workload(pod_spec(cpu="1"), 8)))
-    state.writer = StatusWriter(client, state.desired, gone=lambda *_: None, now=lambda: datetime.now(UTC))
-    return state
-
-
-@pytest.fixture
-async def feed(client: Client, state: OperatorState) -> Feed[PodUse]:
+async def feed(state: OperatorState) -> Feed[PodUse]:
     sink = PodSink(state.ledger, namespace=None, changed=asyncio.Event().set)
-    return Feed(client, "/api/v1/pods", decode=lambda _: pod_use(), sink=sink)
+    return Feed(Client(NoCredentials()), "/api/v1/pods", decode=lambda _: pod_use(), sink=sink)
 
 
 def samples(state: OperatorState, *feeds: Feed[PodUse]) -> dict[str, float]:

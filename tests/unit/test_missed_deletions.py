@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
-import kopf
 import pytest
 
-from moorage.cluster.client import Client
-from moorage.cluster.status_writer import StatusWriter
-from moorage.handlers.buffers import Buffers
 from moorage.handlers.operator import QUOTAS, OperatorState, key_of
-from moorage.handlers.quotas import Quotas
-from moorage.quota.ledger import Ledger
-from moorage.status.capacitybuffer import NO_REFERENCE
+from tests.unit.operator_states import operator_state
 
 OLD, NEW = key_of(QUOTAS, "team-a", "old"), key_of(QUOTAS, "team-a", "new")
 
 
-class NoCredentials:
-    async def connection(self) -> kopf.ConnectionInfo:
-        raise AssertionError("nothing here talks to a cluster")
-
-
 @pytest.fixture
 async def state() -> OperatorState:
-    ledger = Ledger()
-    state = OperatorState(ledger, Quotas(ledger), Buffers(lambda _: NO_REFERENCE))
-    state.writer = StatusWriter(
-        Client(NoCredentials()), state.desired, gone=lambda *_: None, now=lambda: datetime.now(UTC)
-    )
+    state = operator_state()
     accept(state, "old", uid="1")
     return state
 
