@@ -214,8 +214,9 @@ class Operator:
         """Forget objects whose deletion fell into a gap of kopf's watch."""
         while True:
             await asyncio.sleep(self.options.prune_interval)
+            known = self.state.known()
             try:
-                self.state.remove_all_but(await self._alive())
+                self.state.remove_gone(known, await self._alive())
             except ClusterError as error:
                 logger.warning("our own objects could not be listed, which will be tried again: %s", error)
 

@@ -101,7 +101,9 @@ async def test_repetition_ends(server: ScriptedServer, client: Client) -> None:
 
 async def test_a_server_that_is_not_there_is_one_sentence(server: ScriptedServer, client: Client) -> None:
     await server.stop()
-    with pytest.raises(UnreachableError, match=r"^the API server at http://127\.0\.0\.1:\d+ cannot be reached: "):
+    with pytest.raises(
+        UnreachableError, match=r"^the API server at http://127\.0\.0\.1:\d+ cannot be reached: connection refused$"
+    ):
         await client.get(OBJECT)
 
 

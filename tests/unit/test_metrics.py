@@ -3,65 +3,47 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime
 from typing import Any
 
-import kopf
 import pytest
-from moorage.handlers.pods import PodSink
 from prometheus_client import generate_latest
 
 from moorage import __version__
 from moorage.cluster.client import Client
 from moorage.cluster.feed import Feed
-from moorage.cluster.status_writer import StatusWriter
-from moorage.handlers.buffers import Buffers
 from moorage.handlers.operator import OperatorState
-from moorage.handlers.quotas import Quotas
+from moorage.handlers.pods import PodSink
 from moorage.metrics import OperatorCollector, operator_metrics
-from moorage.quota.ledger import Ledger
-from moorage.quota.usage import ObjectUse
+from moorage.quota.usage import PodUse
 from moorage.status.capacitybuffer import Workload
 from moorage.status.namespacequota import PodsView
 from tests.builders import pod_spec, pod_use
+from tests.unit.operator_states import NoCredentials, operator_state
 
 HARD = {"requests.cpu": "20", "requests.memory": "64Gi", "pods": 100, "count/pods": 200, "services": 3}
 SIZING = {"scaleUpRate": 2, "standbyResumeLatency": "30s", "coldNodeLatency": "90s"}
 WEB = {"scalableRef": {"apiGroup": "apps", "kind": "Deployment", "name": "web"}}
 
 
-class NoCredentials:
-    async def connection(self) -> kopf.ConnectionInfo:
-        raise AssertionError("nothing here talks to a cluster")
+@pytest.fixture
+async def state() -> OperatorState:
+    return operator_state(lambda _: Workload(pod_spec(cpu="1"), 8))
 
 
 @pytest.fixture
-async def client() -> Client:
-    return Client(NoCredentials())
-
-
-@pytest.fixture
-async def state(client: Client) -> OperatorState:
-    ledger = Ledger()
-    state = OperatorState(ledger, Quotas(ledger), Buffers(lambda _: Workload(pod_spec(cpu="1"), 8)))
-    state.writer = StatusWriter(client, state.desired, gone=lambda *_: None, now=lambda: datetime.now(UTC))
-    return state
-
-
-@pytest.fixture
-async def feed(client: Client, state: OperatorState) -> Feed[ObjectUse]:
+async def feed(state: OperatorState) -> Feed[PodUse]:
     sink = PodSink(state.ledger, namespace=None, changed=asyncio.Event().set)
-    return Feed(client, "/api/v1/pods", decode=lambda _: pod_use(), sink=sink)
+    return Feed(Client(NoCredentials()), "/api/v1/pods", decode=lambda _: pod_use(), sink=sink)
 
 
-def samples(state: OperatorState, *feeds: Feed[ObjectUse]) -> dict[str, float]:
+def samples(state: OperatorState, *feeds: Feed[PodUse]) -> dict[str, float]:
     """Return what is exposed, without the metrics of the process."""
     lines = generate_latest(operator_metrics(state, feeds)).decode().splitlines()
     values = (line.rsplit(" ", 1) for line in lines if line.startswith("moorage_"))
     return {name: float(value) for name, value in values}
 
 
-def of(state: OperatorState, what: str, *feeds: Feed[ObjectUse]) -> dict[str, float]:
+def of(state: OperatorState, what: str, *feeds: Feed[PodUse]) -> dict[str, float]:
     return {name: value for name, value in samples(state, *feeds).items() if name.startswith(what)}
 
 
@@ -69,7 +51,7 @@ def count_known(state: OperatorState, *, finished_too: bool = True) -> None:
     state.quotas.view = PodsView(complete=True, finished_too=finished_too)
 
 
-async def test_an_operator_that_has_just_started_says_so(state: OperatorState, feed: Feed[ObjectUse]) -> None:
+async def test_an_operator_that_has_just_started_says_so(state: OperatorState, feed: Feed[PodUse]) -> None:
     assert samples(state, feed) == {
         f'moorage_build_info{{version="{__version__}"}}': 1,
         "moorage_pods": 0,
@@ -147,7 +129,7 @@ async def test_a_buffer_without_a_size_shows_nothing(state: OperatorState) -> No
     assert of(state, "moorage_capacitybuffer_") == {}
 
 
-async def test_feeds_are_added_up_and_the_most_silent_one_is_shown(state: OperatorState, feed: Feed[ObjectUse]) -> None:
+async def test_feeds_are_added_up_and_the_most_silent_one_is_shown(state: OperatorState, feed: Feed[PodUse]) -> None:
     other = Feed(NotImplemented, "/api/v1/namespaces/b/pods", decode=NotImplemented, sink=NotImplemented)
     for each, heard_at in ((feed, 90.0), (other, 95.0)):
         each.counters.events, each.synced, each.last_byte_at = 3, True, heard_at

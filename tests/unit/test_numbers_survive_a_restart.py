@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 
-import kopf
 import pytest
 
-from moorage.cluster.client import Client
-from moorage.cluster.status_writer import Status, StatusKey, StatusWriter
-from moorage.handlers.buffers import Buffers
-from moorage.handlers.operator import BUFFERS, QUOTAS, OperatorState, key_of
-from moorage.handlers.quotas import Quotas
-from moorage.quota.ledger import Ledger
+from moorage.cluster.status_writer import Status, StatusKey
+from moorage.handlers.operator import BUFFERS, QUOTAS, key_of
 from moorage.status.capacitybuffer import Unresolved, Workload
 from moorage.status.findings import RESOLVING
 from moorage.status.namespacequota import PodsView
 from tests.builders import pod_spec
+from tests.unit.operator_states import operator_state
 
 PENDING = Unresolved(RESOLVING, "the referenced object is being read", pending=True)
 QUOTA, BUFFER = key_of(QUOTAS, "team-a", "all"), key_of(BUFFERS, "team-a", "web")
@@ -28,21 +23,12 @@ SPECS: dict[StatusKey, dict[str, Any]] = {
 BOTH = pytest.mark.parametrize("key", [QUOTA, BUFFER], ids=lambda key: key.kind)
 
 
-class NoCredentials:
-    async def connection(self) -> kopf.ConnectionInfo:
-        raise AssertionError("nothing here talks to a cluster")
-
-
 class Started:
     """An operator's state before anything has been read."""
 
     def __init__(self) -> None:
         self.found: Workload | Unresolved = PENDING
-        ledger = Ledger()
-        self.state = OperatorState(ledger, Quotas(ledger), Buffers(lambda _: self.found))
-        self.state.writer = StatusWriter(
-            Client(NoCredentials()), self.state.desired, gone=lambda *_: None, now=lambda: datetime.now(UTC)
-        )
+        self.state = operator_state(lambda _: self.found)
 
     def accept(self, key: StatusKey, *, described: bool, generation: int = 1) -> None:
         self.state.accept(key, uid="1", generation=generation, spec=SPECS[key], described=described)

@@ -15,7 +15,11 @@ from moorage.api import crd_documents
     "-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True, help="How to print them."
 )
 def crds(output: str) -> None:
-    """Print the CustomResourceDefinitions, for `kubectl apply --server-side -f -`."""
+    """Print the CustomResourceDefinitions.
+
+    \b
+    moorage crds | kubectl apply --server-side -f -
+    """
     documents = crd_documents()
     if output == "json":
         items = [yaml.safe_load(text) for text in documents.values()]

@@ -40,6 +40,10 @@ def size(
 ) -> int:
     """Say how many units a buffer would hold, in which tier, and why.
 
+    \b
+    moorage size --rate 2 --resume 30s --cold 90s
+    moorage size -f buffer.yaml --template deployment.yaml
+
     Exit code 0 with a size, 1 when what is given makes none, 2 for bad input.
     """
     if filename is None:

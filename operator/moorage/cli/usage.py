@@ -42,6 +42,10 @@ def usage(
     Without -f the live cluster is read. Files are counted as the API server would store them: a workload in a manifest
     counts with the pods it would make.
 
+    \b
+    moorage usage -n team-a
+    kubectl get pods,nsq -A -o yaml | moorage usage -f -
+
     Exit code 0 with an answer, 2 for bad input, such as no quota among it or a cluster that cannot be read.
     """
     moment = _moment(at)

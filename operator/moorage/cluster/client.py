@@ -7,24 +7,26 @@ everything else, with the same credentials.
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 import ssl
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, TypeVar
 
 import aiohttp
-import kopf
 import msgspec
 
 from moorage import __version__
+from moorage.cluster.access import AccessKeeper
 from moorage.cluster.backoff import Backoff
 from moorage.cluster.credentials import CredentialsSource
 from moorage.cluster.errors import (
     ApiError,
     ClusterError,
-    CredentialsError,
     MalformedError,
     UnreachableError,
     api_error,
@@ -62,16 +64,6 @@ class Timeouts:
     """The same for a watch, which lives for minutes; not 0, since many feeds reconnect at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Access:
-    """Credentials as the HTTP library wants them."""
-
-    info: kopf.ConnectionInfo
-    tls: ssl.SSLContext | bool
-    headers: dict[str, str]
-    read_at: float
-
-
 class Client:
     """One session with the API server. Use it as an async context manager, or call `close()`.
 
@@ -91,11 +83,8 @@ class Client:
     ) -> None:
         self.backoff = backoff or Backoff()
         self.timeouts = timeouts or Timeouts()
-        self._credentials = credentials
+        self._access = AccessKeeper(credentials, clock)
         self._retries = retries
-        self._clock = clock
-        self._access: _Access | None = None
-        self._reading = asyncio.Lock()
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Client:
@@ -138,6 +127,15 @@ class Client:
             query.pop("resourceVersion", None)
             query.pop("resourceVersionMatch", None)
             query["continue"] = page.metadata.more
+
+    async def newest_version(self, path: str) -> str:
+        """Return the server's current resource version.
+
+        In a quiet cluster the API server may not know it either, and so send no bookmarks for many minutes; the
+        question makes it find out.
+        """
+        async with aclosing(self.list_pages(path, limit=1, accept=METADATA_ONLY)) as pages:
+            return (await anext(pages)).metadata.resource_version
 
     async def post(self, path: str, body: Any, params: Params | None = None) -> dict[str, Any]:
         """POST (create) an object, given as anything msgspec can encode or as encoded bytes."""
@@ -227,12 +225,12 @@ class Client:
     ) -> aiohttp.ClientResponse:
         """Send one request and return the response once its status says success."""
         age = self.timeouts.credentials_age if credentials_age is None else credentials_age
-        access = await self._credentials_not_older_than(age)
+        access = await self._access.not_older_than(age)
         for last_try in (False, True):
             try:
                 response = await self._sessions().request(
                     method,
-                    access.info.server.rstrip("/") + path,
+                    access.server + path,
                     params=params,
                     data=data,
                     headers=access.headers | dict(headers or {}),
@@ -242,14 +240,14 @@ class Client:
                     allow_redirects=False,
                 )
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
-                raise _unreachable(access.info.server, error) from error
+                raise _unreachable(access.server, error) from error
             if response.status < 300:
                 return response
             body = await self._read(response)
             refusal = api_error(response.status, body, retry_after=response.headers.get("Retry-After", ""))
             if last_try or not refusal.unauthorized:
                 raise refusal
-            access = await self._credentials_newer_than(access)
+            access = await self._access.newer_than(access)
         raise AssertionError("unreachable")
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
@@ -270,36 +268,6 @@ class Client:
             )
         return self._session
 
-    async def _credentials_not_older_than(self, seconds: float) -> _Access:
-        access = self._access
-        if access is not None and self._clock() - access.read_at <= seconds:
-            return access
-        return await self._credentials_newer_than(access)
-
-    async def _credentials_newer_than(self, old: _Access | None) -> _Access:
-        """Read the credentials again, unless another request has just done so."""
-        async with self._reading:
-            current = self._access
-            if current is not None and current is not old:
-                return current
-            info = await self._credentials.connection()
-            if current is not None and current.info == info:
-                tls = current.tls
-            else:
-                tls = await _tls(info)
-            self._access = _Access(info, tls, info.as_http_headers(), self._clock())
-            return self._access
-
-
-async def _tls(info: kopf.ConnectionInfo) -> ssl.SSLContext | bool:
-    if not info.server.startswith("https"):
-        return True
-    try:
-        # In a thread: without a CA of its own, the context loads the system's, which takes tens of milliseconds.
-        return await asyncio.to_thread(info.as_ssl_context)
-    except (OSError, ValueError) as error:
-        raise CredentialsError(f"the certificates for {info.server} cannot be used: {error}") from error
-
 
 def _repeatable(method: str, error: ClusterError) -> bool:
     """Tell whether repeating the request is safe and may help."""
@@ -309,9 +277,20 @@ def _repeatable(method: str, error: ClusterError) -> bool:
 
 
 def _unreachable(server: str, error: Exception) -> UnreachableError:
-    text = str(error) or type(error).__name__
     connected = not isinstance(error, aiohttp.ClientConnectorError)
-    return UnreachableError(f"the API server at {server} cannot be reached: {text}", sent=connected)
+    return UnreachableError(f"the API server at {server} cannot be reached: {_reason(error)}", sent=connected)
+
+
+def _reason(error: Exception) -> str:
+    """Return why a connection failed, without the addresses in memory that the HTTP library would print."""
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return str(error.certificate_error)
+    if isinstance(error, aiohttp.ClientConnectorError):
+        cause = error.os_error
+        if cause.errno and not isinstance(cause, ssl.SSLError | socket.gaierror):  # these have codes of their own
+            return os.strerror(cause.errno).lower()
+        return str(cause)
+    return str(error) or ("no answer in time" if isinstance(error, TimeoutError) else type(error).__name__)
 
 
 _decode_object = msgspec.json.Decoder(dict[str, Any]).decode

@@ -20,6 +20,11 @@ class ClusterError(Exception):
     retry_after_seconds: float = 0.0
     """How long the server asked us to wait; 0 when it did not say."""
 
+    @property
+    def stale(self) -> bool:
+        """True when a watch that resumes from the same version would fail again, so that there must be a new list."""
+        return False
+
 
 class CredentialsError(ClusterError):
     """There are no usable credentials; the text names the file or context and what to do."""
@@ -40,6 +45,11 @@ class SilentError(UnreachableError):
 
 class MalformedError(ClusterError):
     """The server answered something that an API server does not send."""
+
+    @property
+    def stale(self) -> bool:
+        """True: the same may come again."""
+        return True
 
 
 class ApiError(ClusterError):
@@ -101,6 +111,16 @@ class ApiError(ClusterError):
         """True when a resource version was asked for that the server has not reached."""
         causes = self.details.get("causes") or ()
         return any(cause.get("reason") == "ResourceVersionTooLarge" for cause in causes if isinstance(cause, dict))
+
+    @property
+    def stale(self) -> bool:
+        """True when the version, or anything else in the request, is not taken."""
+        return self.gone or self.too_new or self.invalid
+
+    @property
+    def refused(self) -> bool:
+        """True when it takes somebody to change rights, credentials or what is served."""
+        return self.unauthorized or self.forbidden or self.not_found
 
     @property
     def temporary(self) -> bool:

@@ -13,41 +13,25 @@ import random
 import time
 from collections.abc import Callable
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import Generic
 
 from moorage.cluster.backoff import Attempts
 from moorage.cluster.client import JSON, Client
-from moorage.cluster.errors import ApiError, ClusterError, MalformedError, SilentError, UnreachableError
+from moorage.cluster.errors import ApiError, ClusterError, SilentError, UnreachableError
 from moorage.cluster.intake import Counters, Intake, UnstreamedError
-from moorage.cluster.proof import Drift, compare
+from moorage.cluster.pace import Pace
+from moorage.cluster.proof import Drift
 from moorage.cluster.records import Decode, R, Sink
 from moorage.cluster.stream import LineStream
-from moorage.cluster.wire import is_older
+from moorage.cluster.verifier import Verifier
+from moorage.cluster.wire import is_older, selecting
+
+__all__ = ["Feed", "Pace"]
 
 logger = logging.getLogger(__name__)
 
 _SHORT_WATCH_SECONDS = 5.0
 """A watch that ends sooner without a word counts as a failure, lest we reconnect in a tight loop."""
-
-_VERIFY_RETRIES = 3
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
-    """How much at a time, and how long to wait (in seconds). How long after failures is the client's `Backoff`."""
-
-    page_size: int = 250
-    yield_every: int = 50
-    """After so many objects, other tasks get their turn."""
-    silence: float = 70.0
-    """A watch without a byte for so long is opened anew; the server sends a bookmark about every 60."""
-    initial_silence: float = 20.0
-    """The same while the server streams the initial list."""
-    watch: float = 300.0
-    """The server ends each watch after this to twice this, so that no broken one lives on."""
-    verify: float = 900.0
-    """Between two proofs, give or take a tenth; 0 turns them off."""
 
 
 class Feed(Generic[R]):
@@ -86,13 +70,12 @@ class Feed(Generic[R]):
 
         self._client = client
         self._accept = accept
-        self._decode = decode
-        self._sink = sink
         self._intake = Intake(decode, sink, self.counters, name=path)
         self._pace = pace or Pace()
         self._clock = clock
         self._random = random
 
+        self._verifier = Verifier(self, client, decode, sink, accept=accept, pace=self._pace, random=random)
         self._must_list = True
         self._streams_lists = True
         self._watched = False
@@ -135,7 +118,7 @@ class Feed(Generic[R]):
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._follow(), name=f"feed {self.path}")
                 if self._pace.verify > 0:
-                    tasks.create_task(self._verify_periodically(), name=f"verify {self.path}")
+                    tasks.create_task(self._verifier.run(self._pace.verify), name=f"verify {self.path}")
         finally:
             self.state = "stopped"
 
@@ -145,62 +128,7 @@ class Feed(Generic[R]):
         Drift is logged and healed by a new list. When the server no longer has that version, a newer one is tried, some
         times. Raises ClusterError when no list could be had.
         """
-        attempts = self._client.backoff.attempts()
-        while True:
-            if not self.resource_version:
-                raise ClusterError("nothing to verify: the first list is not complete")
-            lists, version = self.counters.relists, self.resource_version
-            try:
-                drift = await compare(
-                    self._client,
-                    self.path,
-                    _selecting(self.held_selector) | {"resourceVersion": version},
-                    decode=self._decode,
-                    held=dict(self._sink.snapshot()),
-                    accept=self._accept,
-                    page_size=self._pace.page_size,
-                    yield_every=self._pace.yield_every,
-                )
-                break
-            except ApiError as error:
-                if error.too_new:
-                    self.relist("the server has not reached the version that we have seen")
-                if attempts.failures >= _VERIFY_RETRIES or not (error.gone or error.too_new):
-                    raise
-                await attempts.wait(at_least=error.retry_after_seconds)
-                if error.gone and self.resource_version == version:
-                    await self._newest_version()
-                    await asyncio.sleep(self._pace.silence)  # the next bookmark tells our watch as well
-        self.counters.verifications += 1
-        if drift:
-            self.counters.drifts += 1
-            logger.error("%s: what is held is not what the server has; %s", self.path, drift)
-            if lists == self.counters.relists:
-                self.relist("to heal the drift")
-        return drift
-
-    async def _newest_version(self) -> str:
-        """Ask for the server's current version.
-
-        In a quiet cluster the API server may not know it either, and so send no bookmarks for many minutes; a question
-        makes it find out.
-        """
-        async with aclosing(self._client.list_pages(self.path, limit=1, accept=self._accept)) as pages:
-            page = await anext(pages)
-        self._note_bytes()
-        return page.metadata.resource_version
-
-    async def _verify_periodically(self) -> None:
-        await self.wait_synced()
-        while True:
-            await asyncio.sleep(self._pace.verify * (0.9 + 0.2 * self._random()))
-            try:
-                await self.verify()
-            except ClusterError as error:
-                logger.warning("%s: could not be verified: %s", self.path, error)
-            except Exception:
-                self.counters.faults += 1
-                logger.exception("%s: the verification failed by a bug", self.path)
+        return await self._verifier.verify()
 
     async def _follow(self) -> None:
         attempts = self._client.backoff.attempts()
@@ -240,7 +168,8 @@ class Feed(Generic[R]):
 
         An etcd that was restored from a backup may be behind it, and would keep us waiting until it is not any more.
         """
-        newest = await self._newest_version()
+        newest = await self._client.newest_version(self.path)
+        self._note_bytes()
         self._mute = False
         if is_older(newest, self.resource_version):
             logger.warning("%s: the server went back from version %s to %s", self.path, self.resource_version, newest)
@@ -251,7 +180,7 @@ class Feed(Generic[R]):
         self._intake.begin()
         version = ""
         async with aclosing(
-            self._client.list_pages(self.path, _selecting(selector), limit=self._pace.page_size, accept=self._accept)
+            self._client.list_pages(self.path, selecting(selector), limit=self._pace.page_size, accept=self._accept)
         ) as pages:
             async for page in pages:
                 self.refusal = None
@@ -286,7 +215,7 @@ class Feed(Generic[R]):
 
     async def _open_watch(self, selector: str) -> LineStream:
         seconds = self._pace.watch * (1 + self._random())
-        params = _selecting(selector) | {
+        params = selecting(selector) | {
             "allowWatchBookmarks": "true",
             "timeoutSeconds": str(max(1, round(seconds))),
         }
@@ -338,12 +267,12 @@ class Feed(Generic[R]):
             # Usual in a quiet cluster, and no reason to worry as long as the next watch can be opened.
             logger.info("%s: %s; watching anew", self.path, error)
             return
-        if _means_relist(error):
+        if error.stale:
             self._must_list = True
         await self._back_off(error, attempts)
 
     async def _back_off(self, error: ClusterError, attempts: Attempts) -> None:
-        refused = isinstance(error, ApiError) and (error.unauthorized or error.forbidden or error.not_found)
+        refused = isinstance(error, ApiError) and error.refused
         self.refusal = error if isinstance(error, ApiError) and refused else None
         state = f"{'refused' if refused else 'backing off'}: {error}"
         # Said once: a feed that is refused would otherwise repeat it forever.
@@ -356,17 +285,6 @@ class Feed(Generic[R]):
         self.last_byte_at = self._clock()
 
 
-def _selecting(field_selector: str | None) -> dict[str, str]:
-    return {"fieldSelector": field_selector} if field_selector else {}
-
-
 def _means_no_streaming(error: ClusterError) -> bool:
     """Refused by an older server, or silently ignored by a much older one or something in between."""
     return isinstance(error, UnstreamedError | SilentError) or (isinstance(error, ApiError) and error.invalid)
-
-
-def _means_relist(error: ClusterError) -> bool:
-    """Tell whether resuming from the last version would fail again."""
-    if isinstance(error, ApiError):
-        return error.gone or error.too_new or error.invalid
-    return isinstance(error, MalformedError)

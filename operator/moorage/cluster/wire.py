@@ -58,6 +58,11 @@ decode_page = msgspec.json.Decoder(Page).decode
 _decode_object = msgspec.json.Decoder(_Object).decode
 
 
+def selecting(field_selector: str | None) -> dict[str, str]:
+    """Return the parameter for a field selector; none for none."""
+    return {"fieldSelector": field_selector} if field_selector else {}
+
+
 def decode_meta(encoded: bytes | msgspec.Raw) -> ObjectMeta:
     """Read an object's metadata alone. Raises msgspec.MsgspecError."""
     return _decode_object(encoded).metadata

@@ -65,10 +65,17 @@ class OperatorState:
         self.writer.forget(key)
         self.specs_changed()
 
-    def remove_all_but(self, alive: Mapping[StatusKey, str]) -> None:
-        """Forget the objects that are not among these (key to uid): their deletion was missed in a gap of a watch."""
-        for key, uid in list(self._uids.items()):
-            if alive.get(key) != uid:
+    def known(self) -> dict[StatusKey, str]:
+        """Return the uids of the objects that are known now."""
+        return dict(self._uids)
+
+    def remove_gone(self, known: Mapping[StatusKey, str], alive: Mapping[StatusKey, str]) -> None:
+        """Forget objects that were known before a list of those that are alive, and are not in it (keys to uids).
+
+        Their deletion was missed in a gap of a watch. What came after the list began is not touched.
+        """
+        for key, uid in known.items():
+            if alive.get(key) != uid and self._uids.get(key) == uid:
                 logger.info("%s was deleted while nobody watched", key)
                 self.remove(key, uid=uid)
 

@@ -1,0 +1,33 @@
+"""The operator's shared state before anything has been read, for tests of what it makes of what comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import kopf
+
+from moorage.cluster.client import Client
+from moorage.cluster.references import Reference
+from moorage.cluster.status_writer import StatusWriter
+from moorage.handlers.buffers import Buffers
+from moorage.handlers.operator import OperatorState
+from moorage.handlers.quotas import Quotas
+from moorage.quota.ledger import Ledger
+from moorage.status.capacitybuffer import NO_REFERENCE, Unresolved, Workload
+
+
+class NoCredentials:
+    """Proof that nothing talks to a cluster."""
+
+    async def connection(self) -> kopf.ConnectionInfo:
+        raise AssertionError("this was not to talk to a cluster")
+
+
+def operator_state(resolve: Callable[[Reference], Workload | Unresolved] = lambda _: NO_REFERENCE) -> OperatorState:
+    """Return a state whose buffers resolve what they refer to by `resolve`. To be called inside an event loop."""
+    ledger = Ledger()
+    state = OperatorState(ledger, Quotas(ledger), Buffers(resolve))
+    client = Client(NoCredentials())
+    state.writer = StatusWriter(client, state.desired, gone=lambda *_: None, now=lambda: datetime.now(UTC))
+    return state
