@@ -15,7 +15,7 @@ from moorage.cli.documents import Document
 from moorage.cli.errors import BadInput
 from moorage.cluster.credentials import Credentials
 from moorage.cluster.errors import CredentialsError
-from moorage.quota.names import DEVICE_CLAIMS
+from moorage.quota.names import DEVICE_CLAIMS, PODS, SERVICES, VOLUME_CLAIMS
 
 _PAGE = 500
 _DEVICE_CLASSES = "deviceclasses.resource.k8s.io"
