@@ -116,7 +116,7 @@ class NamespaceQuotaDisplay(msgspec.Struct, frozen=True, kw_only=True, rename="c
     fullest: Annotated[str, doc("The resource with the highest utilization, such as cpu 35%.")] = ""
 
 
-class HolderStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class HolderStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """A workload and what it uses."""
 
     workload: Annotated[
@@ -124,7 +124,7 @@ class HolderStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         doc("Kind and name, such as Deployment/web: what the objects belong to, or the object itself when to nothing."),
     ]
     used: Annotated[QuantityText, doc("What it uses of the resource.")]
-    pods: Annotated[int, doc("Its pods that have not finished."), Meta(ge=0)]
+    pods: Annotated[int, doc("Its pods that have not finished; missing when it has none."), Meta(ge=0)] = 0
 
 
 class ResourceHolders(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

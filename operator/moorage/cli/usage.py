@@ -17,6 +17,7 @@ from moorage.cli.quotas import QUOTA_KINDS, Quota, read_quota
 from moorage.quota.ledger import Holder, Ledger
 from moorage.quota.names import why_not_counted
 from moorage.quota.report import QuotaReport, ResourceLine, report
+from moorage.status.findings import plural
 
 
 @click.command()
@@ -107,7 +108,12 @@ class _Answer:
         parts += [f"  {line}" for line in self.found.summary]
         parts += [f"  not counted: {why_not_counted(name) or name}" for name in self.quota.rules.uncounted]
         rows = [
-            ("  " if number else line.name, each.workload, line.canonical(each.used), f"{each.pods} pods")
+            (
+                "  " if number else line.name,
+                each.workload,
+                line.canonical(each.used),
+                plural(each.pods, "pod") if each.pods else "",
+            )
             for line, holders in self.holders
             for number, each in enumerate(holders)
         ]

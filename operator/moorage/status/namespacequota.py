@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -15,8 +15,9 @@ from moorage.api.namespacequota import (
     NativeDifference,
     ResourceHolders,
 )
+from moorage.quantity import NANO
 from moorage.quota.ledger import Holder, Terms, Usage
-from moorage.quota.names import COUNT_PODS, PODS, Counted, counted, display_order, why_not_counted
+from moorage.quota.names import COUNT, COUNT_PODS, PODS, Counted, counted, display_order, why_not_counted
 from moorage.quota.report import NEAR_PERCENT, QuotaReport, ResourceLine, report
 from moorage.quota.scopes import Requirement
 from moorage.resources import nano_of
@@ -113,7 +114,7 @@ def quota_status(
         utilization=result.utilization,
         summary=tuple(result.summary),
         display=NamespaceQuotaDisplay(**result.display),
-        holders=tuple(_holders(line, holders(line.name)) for line in result.lines if line.used),
+        holders=tuple(_holders(result.lines, holders)),
         native=native,
         conditions=(
             _ready(rules, usage, views, generation),
@@ -124,13 +125,23 @@ def quota_status(
     )
 
 
-def _holders(line: ResourceLine, largest: list[Holder]) -> ResourceHolders:
-    return ResourceHolders(
-        resource=line.name,
-        top=tuple(
-            HolderStatus(workload=each.workload, used=line.canonical(each.used), pods=each.pods) for each in largest
-        ),
-    )
+def _holders(lines: Iterable[ResourceLine], largest: Callable[[str], list[Holder]]) -> Iterator[ResourceHolders]:
+    """Return who holds each resource; that a secret holds one secret is not worth a line."""
+    for line in lines:
+        holders = [each for each in largest(line.name) if each.used > NANO or not _counts_other_objects(line.name)]
+        if line.used and holders:
+            yield ResourceHolders(
+                resource=line.name,
+                top=tuple(
+                    HolderStatus(workload=each.workload, used=line.canonical(each.used), pods=each.pods)
+                    for each in holders
+                ),
+            )
+
+
+def _counts_other_objects(name: str) -> bool:
+    what = counted(name)
+    return what is not None and what.source.startswith(COUNT) and what.source != COUNT_PODS
 
 
 def invalid_quota_status(problem: str, *, generation: int) -> NamespaceQuotaStatus:
@@ -147,15 +158,18 @@ def _ready(rules: QuotaRules, usage: Usage, views: Views, generation: int) -> Co
         return condition(READY, status, reason, message, generation=generation)
 
     known = known_names(rules, views)
+    problems: list[tuple[ConditionStatus, str, str]] = []
     if rules.uncounted:
         why = "; ".join(why_not_counted(name) or name for name in rules.uncounted)
-        return ready("False", "UnsupportedResource", f"{why}; {_rest(len(known))}")
-    if troubled := [view for view in map(views, sorted(rules.terms.resources)) if view.trouble is not None]:
-        messages = "; ".join(view.message for view in troubled)
-        trouble = troubled[0].trouble or Trouble.STALE
-        if trouble is Trouble.STALE:
-            return ready("Unknown", trouble, f"{messages}; used is what was last known")
-        return ready("False", trouble, f"{messages}; {_rest(len(known))}")
+        problems.append(("False", "UnsupportedResource", why))
+    for view in map(views, sorted(rules.terms.resources)):
+        if view.trouble is not None:
+            problems.append(("Unknown" if view.trouble is Trouble.STALE else "False", view.trouble, view.message))
+    if problems:
+        status, reason, _ = min(problems, key=lambda problem: problem[0] != "False")
+        messages = "; ".join(message for *_, message in problems)
+        rest = "used is what was last known" if status == "Unknown" else _rest(len(known))
+        return ready(status, reason, f"{messages}; {rest}")
     if missing := sorted(set(rules.hard) - known, key=display_order):
         return ready("Unknown", COUNTING, f"the objects behind {listed(missing)} are being listed; usage follows")
     if not rules.hard:
