@@ -162,9 +162,11 @@ def _ready(rules: QuotaRules, usage: Usage, views: Views, generation: int) -> Co
     if rules.uncounted:
         why = "; ".join(why_not_counted(name) or name for name in rules.uncounted)
         problems.append(("False", "UnsupportedResource", why))
-    for view in map(views, sorted(rules.terms.resources)):
-        if view.trouble is not None:
-            problems.append(("Unknown" if view.trouble is Trouble.STALE else "False", view.trouble, view.message))
+    problems += [
+        ("Unknown" if view.trouble is Trouble.STALE else "False", view.trouble, view.message)
+        for view in map(views, sorted(rules.terms.resources))
+        if view.trouble is not None
+    ]
     if problems:
         status, reason, _ = min(problems, key=lambda problem: problem[0] != "False")
         messages = "; ".join(message for *_, message in problems)
