@@ -4,22 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
 from moorage.objects import (
     Affinity,
+    AnyObject,
     Container,
     ContainerStatus,
+    DeviceClaim,
+    DeviceRequest,
+    DeviceRequestChoice,
+    ExtendedResourceClaimStatus,
+    ModifyVolumeStatus,
     ObjectMeta,
+    OwnerReference,
     Pod,
     PodAffinity,
     PodAffinityTerm,
     PodCondition,
+    PodLabels,
     PodSpec,
     PodStatus,
+    QuantityText,
+    ResourceClaim,
+    ResourceClaimAnnotations,
+    ResourceClaimMeta,
+    ResourceClaimSpec,
     ResourceList,
     ResourceRequirements,
+    Service,
+    ServicePort,
+    ServiceSpec,
+    VolumeClaim,
+    VolumeClaimAnnotations,
+    VolumeClaimMeta,
+    VolumeClaimSpec,
+    VolumeClaimStatus,
     WeightedPodAffinityTerm,
 )
 from moorage.quantity import parse_nano
@@ -27,6 +49,9 @@ from moorage.quota import counting
 from moorage.quota.usage import ObjectUse, Shapes
 
 _SHAPES = Shapes()
+
+DEVICE_CLASSES: counting.DeviceClasses = {"gpu.example.com": "example.com/gpu", "nic.example.com": None}
+"""The DeviceClasses of the tests' cluster, each with its extended resource."""
 
 
 def nano(**texts: str) -> dict[str, int]:
@@ -109,8 +134,11 @@ def pod_status(
     phase: str = "Running",
     qos: str | None = None,
     resize_pending: str | None = None,
+    device_claim: str | None = None,
 ) -> PodStatus:
-    """Return a pod status; `resize_pending` is the reason of a PodResizePending condition."""
+    """Return a pod status; `resize_pending` is the reason of a PodResizePending condition, `device_claim` the claim
+    that the scheduler made for extended resources.
+    """
     pending = [] if resize_pending is None else [PodCondition(type="PodResizePending", reason=resize_pending)]
     return PodStatus(
         phase=phase,
@@ -118,7 +146,16 @@ def pod_status(
         conditions=[PodCondition(type="PodScheduled"), *pending],
         container_statuses=list(statuses),
         init_container_statuses=list(init),
+        extended_resource_claim_status=None
+        if device_claim is None
+        else ExtendedResourceClaimStatus(resource_claim_name=device_claim),
     )
+
+
+def owned_by(workload: str, uid: str = "", *, controller: bool | None = True) -> OwnerReference:
+    """Return a reference to an owner, such as `ReplicaSet/web-abc`."""
+    kind, _, name = workload.partition("/")
+    return OwnerReference(kind=kind, name=name, uid=uid, controller=controller)
 
 
 def pod(
@@ -126,13 +163,16 @@ def pod(
     *,
     namespace: str = "team-a",
     uid: str = "",
-    version: int = 1,
+    version: int | str = 1,
     deleted_at: datetime | None = None,
     grace: int | None = None,
+    owner: OwnerReference | None = None,
+    template_hash: str | None = None,
     spec: PodSpec | None = None,
     status: PodStatus | None = None,
     cpu: str | None = None,
     memory: str | None = None,
+    requests: ResourceList | None = None,
     limits: ResourceList | None = None,
     phase: str = "Running",
     priority_class: str | None = None,
@@ -150,41 +190,177 @@ def pod(
             resource_version=str(version),
             deletion_timestamp=deleted_at,
             deletion_grace_period_seconds=grace,
+            labels=None if template_hash is None else PodLabels(pod_template_hash=template_hash),
+            owner_references=None if owner is None else [owner],
         ),
-        spec=spec or pod_spec(cpu=cpu, memory=memory, limits=limits, priority_class=priority_class, deadline=deadline),
+        spec=spec
+        or pod_spec(
+            cpu=cpu, memory=memory, requests=requests, limits=limits, priority_class=priority_class, deadline=deadline
+        ),
         status=status or pod_status(phase=phase),
     )
 
 
-def pod_use(
-    uid: str = "a",
+def pod_use(uid: str = "a", *, released_at: float | None = None, **keywords: Any) -> ObjectUse:
+    """Return the ledger's record of a pod (see `pod`); `released_at` is when its deletion frees what it uses."""
+    record = counting.pod_use(pod(uid, **keywords), _SHAPES)
+    return msgspec.structs.replace(record, released_at=released_at)
+
+
+def volume_claim(
+    name: str = "data-0",
     *,
     namespace: str = "team-a",
+    uid: str = "",
     version: int = 1,
-    cpu: str | None = None,
-    memory: str | None = None,
-    limits: ResourceList | None = None,
-    phase: str = "Running",
-    priority_class: str | None = None,
-    deadline: int | None = None,
-    released_at: float | None = None,
-) -> ObjectUse:
-    """Return the ledger's record of a pod; `released_at` is when its deletion frees what it uses."""
-    record = counting.pod_use(
-        pod(
-            uid,
+    owner: OwnerReference | None = None,
+    storage: QuantityText | None = "1Gi",
+    allocated: str | None = None,
+    storage_class: str | None = None,
+    old_storage_class: str | None = None,
+    attributes_class: str | None = None,
+    current_attributes_class: str | None = None,
+    target_attributes_class: str | None = None,
+) -> VolumeClaim:
+    """Return a stored PersistentVolumeClaim; `old_storage_class` is the annotation that was before the field."""
+    return VolumeClaim(
+        metadata=VolumeClaimMeta(
+            name=name,
             namespace=namespace,
-            version=version,
-            cpu=cpu,
-            memory=memory,
-            limits=limits,
-            phase=phase,
-            priority_class=priority_class,
-            deadline=deadline,
+            uid=uid or name,
+            resource_version=str(version),
+            owner_references=None if owner is None else [owner],
+            annotations=None if old_storage_class is None else VolumeClaimAnnotations(storage_class=old_storage_class),
         ),
-        _SHAPES,
+        spec=VolumeClaimSpec(
+            storage_class_name=storage_class,
+            volume_attributes_class_name=attributes_class,
+            resources=resources(None if storage is None else {"storage": storage}),
+        ),
+        status=VolumeClaimStatus(
+            allocated_resources=None if allocated is None else {"storage": allocated},
+            current_volume_attributes_class_name=current_attributes_class,
+            modify_volume_status=None
+            if target_attributes_class is None
+            else ModifyVolumeStatus(target_volume_attributes_class_name=target_attributes_class),
+        ),
     )
-    return msgspec.structs.replace(record, released_at=released_at)
+
+
+def volume_claim_use(uid: str = "data-0", **keywords: Any) -> ObjectUse:
+    """Return the ledger's record of a claim for a volume (see `volume_claim`)."""
+    return counting.volume_claim_use(volume_claim(uid, **keywords), _SHAPES)
+
+
+def service(
+    name: str = "web",
+    *,
+    namespace: str = "team-a",
+    uid: str = "",
+    version: int = 1,
+    type: str | None = "ClusterIP",
+    ports: int = 1,
+    node_ports: Iterable[int] = (),
+    allocates: bool | None = None,
+) -> Service:
+    """Return a stored Service with so many ports; `node_ports` are the numbers that the first of them have."""
+    numbers = [*node_ports]
+    return Service(
+        metadata=ObjectMeta(name=name, namespace=namespace, uid=uid or name, resource_version=str(version)),
+        spec=ServiceSpec(
+            type=type,
+            ports=[ServicePort(node_port=numbers[at] if at < len(numbers) else None) for at in range(ports)],
+            allocate_load_balancer_node_ports=allocates,
+        ),
+    )
+
+
+def service_use(uid: str = "web", **keywords: Any) -> ObjectUse:
+    """Return the ledger's record of a Service (see `service`)."""
+    return counting.service_use(service(uid, **keywords), _SHAPES)
+
+
+def devices(
+    device_class: str = "gpu.example.com", count: int | None = None, *, mode: str | None = "ExactCount"
+) -> DeviceRequest:
+    """Return a request for devices of a class."""
+    return DeviceRequest(device_class_name=device_class, allocation_mode=mode, count=count)
+
+
+def device_claim(
+    name: str = "gpus",
+    *asked: DeviceRequest | list[DeviceRequest],
+    namespace: str = "team-a",
+    uid: str = "",
+    version: int = 1,
+    created: datetime | None = None,
+    made_for_pod: str | None = None,
+    owner: OwnerReference | None = None,
+) -> ResourceClaim:
+    """Return a stored ResourceClaim; a list among `asked` are alternatives.
+
+    `made_for_pod` is the uid of the pod for whose extended resources the scheduler made it.
+    """
+    if made_for_pod is not None:
+        owner = owned_by(f"Pod/{made_for_pod}", made_for_pod)
+    return ResourceClaim(
+        metadata=ResourceClaimMeta(
+            name=name,
+            namespace=namespace,
+            uid=uid or name,
+            resource_version=str(version),
+            creation_timestamp=created,
+            owner_references=None if owner is None else [owner],
+            annotations=None if made_for_pod is None else ResourceClaimAnnotations(extended_resource_claim="true"),
+        ),
+        spec=ResourceClaimSpec(
+            devices=DeviceClaim(
+                requests=[
+                    DeviceRequestChoice(first_available=each)
+                    if isinstance(each, list)
+                    else DeviceRequestChoice(exactly=each)
+                    for each in asked
+                ]
+            )
+        ),
+    )
+
+
+def device_claim_use(
+    uid: str = "gpus",
+    *asked: DeviceRequest | list[DeviceRequest],
+    classes: counting.DeviceClasses = DEVICE_CLASSES,
+    **keywords: Any,
+) -> ObjectUse:
+    """Return the ledger's record of a claim for devices (see `device_claim`)."""
+    return counting.device_claim_use(device_claim(uid, *asked, **keywords), classes, _SHAPES)
+
+
+def any_object(
+    name: str = "it",
+    *,
+    namespace: str = "team-a",
+    uid: str = "",
+    version: int | str = 1,
+    owner: OwnerReference | None = None,
+    template_hash: str | None = None,
+) -> AnyObject:
+    """Return a stored object of any other kind."""
+    return AnyObject(
+        metadata=ObjectMeta(
+            name=name,
+            namespace=namespace,
+            uid=uid or name,
+            resource_version=str(version),
+            labels=None if template_hash is None else PodLabels(pod_template_hash=template_hash),
+            owner_references=None if owner is None else [owner],
+        )
+    )
+
+
+def object_use(uid: str = "it", *, resource: str = "secrets", kind: str = "Secret", **keywords: Any) -> ObjectUse:
+    """Return the ledger's record of an object of any other kind (see `any_object`)."""
+    return counting.object_use(any_object(uid, **keywords), resource, kind, _SHAPES)
 
 
 def pod_affinity(

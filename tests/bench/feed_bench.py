@@ -20,16 +20,18 @@ from tests.bench.pod_server import LISTED, pod_server
 from tests.bench.synthetic_pods import NAMESPACES, event, pages
 
 from moorage.cluster.client import Client
+from moorage.cluster.discovery import Resource
 from moorage.cluster.feed import Feed, Pace
 from moorage.cluster.intake import Counters, Intake
 from moorage.cluster.wire import decode_page
-from moorage.handlers.pods import PodSink, pod_decoder
+from moorage.handlers.counting import LedgerSink, decoder
 from moorage.quota.ledger import Ledger, Terms
-from moorage.quota.usage import PodReader, PodUse
+from moorage.quota.usage import ObjectUse, Shapes
 
 PODS = 100_000
 EVENTS = 50_000
 PAGE = 250
+RESOURCE = Resource("", "v1", "pods", "Pod")
 NAMES = frozenset({"requests.cpu", "requests.memory", "limits.cpu", "limits.memory", "pods"})
 
 
@@ -67,9 +69,9 @@ class Intaken:
         self.ledger = Ledger()
         for number in range(NAMESPACES):
             self.ledger.set_quota(f"team-{number:03d}", "quota", Terms(NAMES))
-        self.decode = pod_decoder(PodReader())
-        self.sink = PodSink(self.ledger, namespace=None, changed=lambda: None)
-        self.intake: Intake[PodUse] = Intake(self.decode, self.sink, Counters(), name="pods")
+        self.decode = decoder(RESOURCE, Shapes(), {})
+        self.sink = LedgerSink(self.ledger, RESOURCE.label, namespace=None, changed=lambda: None)
+        self.intake: Intake[ObjectUse] = Intake(self.decode, self.sink, Counters(), name="pods")
 
     def list(self, encoded_pages: Iterable[bytes]) -> None:
         """Take a list in, page by page."""
@@ -83,7 +85,7 @@ class Intaken:
 def decoded_per_second(pods: int) -> tuple[float, int]:
     """Return how many pods become records per CPU second, and their mean size in bytes."""
     sample = list(pages(pods, size=PAGE, version=LISTED))
-    decode = pod_decoder(PodReader())
+    decode = decoder(RESOURCE, Shapes(), {})
     with spending() as spent:
         for page in sample:
             for item in decode_page(page).items or ():

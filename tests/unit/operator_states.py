@@ -15,6 +15,7 @@ from moorage.handlers.operator import OperatorState
 from moorage.handlers.quotas import Quotas
 from moorage.quota.ledger import Ledger
 from moorage.status.capacitybuffer import NO_REFERENCE, Unresolved, Workload
+from moorage.status.namespacequota import View
 
 
 class NoCredentials:
@@ -24,10 +25,23 @@ class NoCredentials:
         raise AssertionError("this was not to talk to a cluster")
 
 
-def operator_state(resolve: Callable[[Reference], Workload | Unresolved] = lambda _: NO_REFERENCE) -> OperatorState:
+class Known:
+    """How well each resource is known; the same for all until a test says otherwise for one."""
+
+    def __init__(self) -> None:
+        self.all = View(complete=False)
+        self.each: dict[str, View] = {}
+
+    def __call__(self, resource: str) -> View:
+        return self.each.get(resource, self.all)
+
+
+def operator_state(
+    resolve: Callable[[Reference], Workload | Unresolved] = lambda _: NO_REFERENCE, *, known: Known | None = None
+) -> OperatorState:
     """Return a state whose buffers resolve what they refer to by `resolve`. To be called inside an event loop."""
     ledger = Ledger()
-    state = OperatorState(ledger, Quotas(ledger), Buffers(resolve))
+    state = OperatorState(ledger, Quotas(ledger, known or Known()), Buffers(resolve))
     client = Client(NoCredentials())
     state.writer = StatusWriter(client, state.desired, gone=lambda *_: None, now=lambda: datetime.now(UTC))
     return state

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -11,50 +13,63 @@ from prometheus_client import generate_latest
 from moorage import __version__
 from moorage.cluster.client import Client
 from moorage.cluster.feed import Feed
+from moorage.handlers.counting import LedgerSink
 from moorage.handlers.operator import OperatorState
-from moorage.handlers.pods import PodSink
 from moorage.metrics import OperatorCollector, operator_metrics
-from moorage.quota.usage import PodUse
+from moorage.quota.native import NativeQuota
+from moorage.quota.usage import ObjectUse
 from moorage.status.capacitybuffer import Workload
-from moorage.status.namespacequota import PodsView
-from tests.builders import pod_spec, pod_use
-from tests.unit.operator_states import NoCredentials, operator_state
+from moorage.status.namespacequota import View
+from tests.builders import nano, object_use, pod_spec, pod_use
+from tests.unit.operator_states import Known, NoCredentials, operator_state
 
-HARD = {"requests.cpu": "20", "requests.memory": "64Gi", "pods": 100, "count/pods": 200, "services": 3}
+HARD = {"requests.cpu": "20", "requests.memory": "64Gi", "pods": 100, "count/pods": 200, "x.com/gpu": 3, "secrets": 4}
 SIZING = {"scaleUpRate": 2, "standbyResumeLatency": "30s", "coldNodeLatency": "90s"}
 WEB = {"scalableRef": {"apiGroup": "apps", "kind": "Deployment", "name": "web"}}
 
 
-@pytest.fixture
-async def state() -> OperatorState:
-    return operator_state(lambda _: Workload(pod_spec(cpu="1"), 8))
+@dataclass
+class Watched:
+    """What is watched, as the collector sees it."""
+
+    feeds: list[Feed[ObjectUse]] = field(default_factory=list)
+    resources: tuple[str, ...] = ("pods",)
+
+    def views(self) -> Mapping[str, View]:
+        return dict.fromkeys(self.resources, View())
 
 
 @pytest.fixture
-async def feed(state: OperatorState) -> Feed[PodUse]:
-    sink = PodSink(state.ledger, namespace=None, changed=asyncio.Event().set)
+def known() -> Known:
+    return Known()
+
+
+@pytest.fixture
+async def state(known: Known) -> OperatorState:
+    return operator_state(lambda _: Workload(pod_spec(cpu="1"), 8), known=known)
+
+
+@pytest.fixture
+async def feed(state: OperatorState) -> Feed[ObjectUse]:
+    sink = LedgerSink(state.ledger, "pods", namespace=None, changed=asyncio.Event().set)
     return Feed(Client(NoCredentials()), "/api/v1/pods", decode=lambda _: pod_use(), sink=sink)
 
 
-def samples(state: OperatorState, *feeds: Feed[PodUse]) -> dict[str, float]:
+def samples(state: OperatorState, watched: Watched | None = None) -> dict[str, float]:
     """Return what is exposed, without the metrics of the process."""
-    lines = generate_latest(operator_metrics(state, feeds)).decode().splitlines()
+    lines = generate_latest(operator_metrics(state, watched or Watched())).decode().splitlines()
     values = (line.rsplit(" ", 1) for line in lines if line.startswith("moorage_"))
     return {name: float(value) for name, value in values}
 
 
-def of(state: OperatorState, what: str, *feeds: Feed[PodUse]) -> dict[str, float]:
-    return {name: value for name, value in samples(state, *feeds).items() if name.startswith(what)}
+def of(state: OperatorState, what: str, watched: Watched | None = None) -> dict[str, float]:
+    return {name: value for name, value in samples(state, watched).items() if name.startswith(what)}
 
 
-def count_known(state: OperatorState, *, finished_too: bool = True) -> None:
-    state.quotas.view = PodsView(complete=True, finished_too=finished_too)
-
-
-async def test_an_operator_that_has_just_started_says_so(state: OperatorState, feed: Feed[PodUse]) -> None:
-    assert samples(state, feed) == {
+async def test_an_operator_that_has_just_started_says_so(state: OperatorState, feed: Feed[ObjectUse]) -> None:
+    assert samples(state, Watched([feed])) == {
         f'moorage_build_info{{version="{__version__}"}}': 1,
-        "moorage_pods": 0,
+        'moorage_objects{resource="pods"}': 0,
         "moorage_feed_events_total": 0,
         "moorage_feed_relists_total": 0,
         "moorage_feed_reconnects_total": 0,
@@ -68,11 +83,12 @@ async def test_an_operator_that_has_just_started_says_so(state: OperatorState, f
     }
 
 
-async def test_a_quota_shows_hard_and_used_in_cores_bytes_and_objects(state: OperatorState) -> None:
+async def test_a_quota_shows_hard_and_used_in_cores_bytes_and_objects(state: OperatorState, known: Known) -> None:
     state.quotas.accept("team-a", "all", generation=1, spec={"hard": HARD})
     state.ledger.put(pod_use("a", cpu="1500m", memory="1Gi"))
     state.ledger.put(pod_use("b", phase="Succeeded"))
-    count_known(state)
+    state.ledger.put(object_use("c", resource="secrets"))
+    known.all = View()
 
     def sample(what: str, resource: str) -> str:
         return f'moorage_namespacequota_{what}{{namespace="team-a",namespacequota="all",resource="{resource}"}}'
@@ -82,37 +98,77 @@ async def test_a_quota_shows_hard_and_used_in_cores_bytes_and_objects(state: Ope
         sample("hard", "requests.memory"): 64 * 2**30,
         sample("hard", "pods"): 100,
         sample("hard", "count/pods"): 200,
+        sample("hard", "secrets"): 4,
         sample("used", "requests.cpu"): 1.5,
         sample("used", "requests.memory"): 2**30,
         sample("used", "pods"): 1,
         sample("used", "count/pods"): 2,
+        sample("used", "secrets"): 1,
     }
-    assert samples(state)["moorage_pods"] == 2
 
 
-async def test_usage_is_not_shown_before_all_pods_are_known(state: OperatorState) -> None:
-    state.quotas.accept("team-a", "all", generation=1, spec={"hard": {"pods": 100}})
-    assert len(of(state, "moorage_namespacequota_hard")) == 1
+async def test_the_ledger_shows_how_many_objects_it_holds_of_each_resource_that_is_watched(
+    state: OperatorState,
+) -> None:
+    for uid, resource in (("a", "secrets"), ("b", "secrets"), ("c", "deployments.apps")):
+        state.ledger.put(object_use(uid, resource=resource))
+    assert of(state, "moorage_objects", Watched(resources=("secrets", "pods", "deployments.apps"))) == {
+        'moorage_objects{resource="deployments.apps"}': 1,
+        'moorage_objects{resource="pods"}': 0,
+        'moorage_objects{resource="secrets"}': 2,
+    }
+
+
+async def test_usage_is_not_shown_before_all_objects_behind_it_are_known(state: OperatorState, known: Known) -> None:
+    state.quotas.accept("team-a", "all", generation=1, spec={"hard": {"pods": 100, "secrets": 5}})
+    assert len(of(state, "moorage_namespacequota_hard")) == 2
     assert of(state, "moorage_namespacequota_used") == {}
+    known.each["secrets"] = View()
+    (name,) = of(state, "moorage_namespacequota_used")
+    assert 'resource="secrets"' in name
 
 
-async def test_finished_pods_are_not_counted_from_a_list_without_them(state: OperatorState) -> None:
+async def test_finished_pods_are_not_counted_from_a_list_without_them(state: OperatorState, known: Known) -> None:
     state.quotas.accept("team-a", "all", generation=1, spec={"hard": {"pods": 100, "count/pods": 200}})
-    count_known(state, finished_too=False)
-    assert [name for name in of(state, "moorage_namespacequota_used") if "count/pods" in name] == []
+    known.all = View(finished_too=False)
+    (name,) = of(state, "moorage_namespacequota_used")
+    assert 'resource="pods"' in name
 
 
 @pytest.mark.parametrize(
     "spec",
     [
         pytest.param({"hard": {"pods": "many"}}, id="a spec that cannot be read"),
-        pytest.param({"hard": {"pods": 1}, "scopes": ["VolumeAttributesClass"]}, id="a scope that selects no pods"),
+        pytest.param({"hard": {"x.com/gpu": 1}}, id="a name that nothing ever counts"),
+        pytest.param({}, id="no limits"),
     ],
 )
-async def test_a_quota_that_nothing_is_counted_for_shows_nothing(state: OperatorState, spec: dict[str, Any]) -> None:
+async def test_a_quota_that_nothing_is_counted_for_shows_nothing(
+    state: OperatorState, known: Known, spec: dict[str, Any]
+) -> None:
     state.quotas.accept("team-a", "all", generation=1, spec=spec)
-    count_known(state)
+    known.all = View()
     assert of(state, "moorage_namespacequota_") == {}
+
+
+async def test_where_a_native_quota_differs_is_shown_with_its_sign_and_only_while_it_does(
+    state: OperatorState, known: Known
+) -> None:
+    state.quotas.accept("team-a", "all", generation=1, spec={"hard": {"pods": 9, "requests.memory": "9Gi"}})
+    state.ledger.put(pod_use("a", memory="1Gi"))
+    known.all = View()
+
+    def native(**used: str) -> NativeQuota:
+        return NativeQuota("u1", "team-a", "theirs", 1, frozenset(), nano(**used))
+
+    def sample(resource: str) -> str:
+        labels = f'namespace="team-a",namespacequota="all",resource="{resource}",resourcequota="theirs"'
+        return f"moorage_native_quota_difference{{{labels}}}"
+
+    state.quotas.native.put(native(**{"pods": "3", "requests.memory": "512Mi"}))
+    assert of(state, "moorage_native") == {sample("pods"): 2, sample("requests.memory"): -(2**29)}
+    state.quotas.native.put(native(**{"pods": "1", "requests.memory": "1Gi"}))
+    assert of(state, "moorage_native") == {}
 
 
 async def test_a_buffer_shows_its_units_by_tier(state: OperatorState) -> None:
@@ -129,13 +185,13 @@ async def test_a_buffer_without_a_size_shows_nothing(state: OperatorState) -> No
     assert of(state, "moorage_capacitybuffer_") == {}
 
 
-async def test_feeds_are_added_up_and_the_most_silent_one_is_shown(state: OperatorState, feed: Feed[PodUse]) -> None:
+async def test_feeds_are_added_up_and_the_most_silent_one_is_shown(state: OperatorState, feed: Feed[ObjectUse]) -> None:
     other = Feed(NotImplemented, "/api/v1/namespaces/b/pods", decode=NotImplemented, sink=NotImplemented)
     for each, heard_at in ((feed, 90.0), (other, 95.0)):
         each.counters.events, each.synced, each.last_byte_at = 3, True, heard_at
     found = {
         sample.name: sample.value
-        for metric in OperatorCollector(state, [feed, other], clock=lambda: 100.0).collect()
+        for metric in OperatorCollector(state, Watched([feed, other]), clock=lambda: 100.0).collect()
         for sample in metric.samples
         if sample.name.startswith("moorage_feed_")
     }

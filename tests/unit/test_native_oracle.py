@@ -11,9 +11,10 @@ import pytest
 
 from moorage.objects import Pod
 from moorage.quantity import MAX_INT64, NANO, QuantityError, canonical, parse_nano
+from moorage.quota.counting import pod_use
 from moorage.quota.ledger import Ledger, Terms
 from moorage.quota.scopes import Requirement, selects
-from moorage.quota.usage import PodReader, PodUse
+from moorage.quota.usage import ObjectUse, Shapes
 from moorage.resources import with_defaults
 
 NATIVE = Path(__file__).parents[1] / "data" / "native"
@@ -65,10 +66,10 @@ def test_a_pod_matches_the_same_scopes(case: Case) -> None:
     assert {text: selects([requirement(text)], facts) for text in case["matches"]} == case["matches"]
 
 
-def record(case: Case) -> PodUse:
+def record(case: Case) -> ObjectUse:
     """Return the ledger's record of a case's pod as the API server would have stored it."""
     pod = msgspec.convert(case["pod"], Pod)
-    return PodReader().read(msgspec.structs.replace(pod, spec=with_defaults(pod.spec)))
+    return pod_use(msgspec.structs.replace(pod, spec=with_defaults(pod.spec)), Shapes())
 
 
 def requirement(text: str) -> Requirement:

@@ -10,9 +10,9 @@ from moorage.cluster.status_writer import Status, StatusKey
 from moorage.handlers.operator import BUFFERS, QUOTAS, key_of
 from moorage.status.capacitybuffer import Unresolved, Workload
 from moorage.status.findings import RESOLVING
-from moorage.status.namespacequota import PodsView
+from moorage.status.namespacequota import Trouble, View
 from tests.builders import pod_spec
-from tests.unit.operator_states import operator_state
+from tests.unit.operator_states import Known, operator_state
 
 PENDING = Unresolved(RESOLVING, "the referenced object is being read", pending=True)
 QUOTA, BUFFER = key_of(QUOTAS, "team-a", "all"), key_of(BUFFERS, "team-a", "web")
@@ -28,14 +28,15 @@ class Started:
 
     def __init__(self) -> None:
         self.found: Workload | Unresolved = PENDING
-        self.state = operator_state(lambda _: self.found)
+        self.known = Known()
+        self.state = operator_state(lambda _: self.found, known=self.known)
 
     def accept(self, key: StatusKey, *, described: bool, generation: int = 1) -> None:
         self.state.accept(key, uid="1", generation=generation, spec=SPECS[key], described=described)
 
     def read_all(self) -> None:
         self.found = Workload(pod_spec(cpu="1"))
-        self.state.quotas.view = PodsView(complete=True)
+        self.known.all = View()
 
 
 @pytest.fixture
@@ -75,5 +76,5 @@ def test_what_is_wrong_is_written_at_once(started: Started) -> None:
     started.found = Unresolved("TemplateNotFound", "there is no PodTemplate unit in namespace team-a")
     assert reason(started.state.desired(BUFFER)) == "TemplateNotFound"
     started.accept(QUOTA, described=True)
-    started.state.quotas.view = PodsView(complete=False, problem="pods cannot be read")
-    assert reason(started.state.desired(QUOTA)) == "PodsUnknown"
+    started.known.all = View(complete=False, trouble=Trouble.FORBIDDEN, message="pods cannot be read")
+    assert reason(started.state.desired(QUOTA)) == "Forbidden"

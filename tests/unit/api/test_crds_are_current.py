@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -21,7 +22,8 @@ def test_checked_in_definitions_are_those_of_the_models() -> None:
 
 
 def test_generation_does_not_depend_on_the_process(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-m", "moorage.api", str(tmp_path)], check=True, env={"PYTHONHASHSEED": "7"})
+    environment = os.environ | {"PYTHONHASHSEED": "7"}
+    subprocess.run([sys.executable, "-m", "moorage.api", str(tmp_path)], check=True, env=environment)
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == crd_documents()
 
 

@@ -52,6 +52,12 @@ def test_the_table_is_that_of_kubectl_describe(moorage: Moorage) -> None:
         "  requests.cpu   750m of 2    38%\n"
         "  limits.memory   1Gi of 4Gi  25%\n"
         "  pods              2 of 10   20%\n"
+        "  held by\n"
+        "    requests.cpu   Pod/one  500m  1 pod\n"
+        "                   Pod/two  250m  1 pod\n"
+        "    limits.memory  Pod/one  1Gi   1 pod\n"
+        "    pods           Pod/one  1     1 pod\n"
+        "                   Pod/two  1     1 pod\n"
     )
 
 
@@ -74,11 +80,11 @@ def test_a_folder_is_read_file_by_file(moorage: Moorage, tmp_path: Path) -> None
 
 def test_a_native_quota_is_counted_by_the_same_rules(moorage: Moorage) -> None:
     native = QUOTA.replace("moorage.dev/v1alpha1", "v1").replace("NamespaceQuota", "ResourceQuota")
-    native = native.replace("pods: 10", "pods: 10, secrets: 3")
+    native = native.replace("pods: 10", "pods: 10, nvidia.com/gpu: 3")
     answer = moorage("usage", "-f", "-", "-o", "json", stdin=f"{native}---{PODS}")
     (found,) = answer.json["quotas"]
-    assert (found["kind"], found["untracked"]) == ("ResourceQuota", ["secrets"])
-    assert "secrets" not in found["used"]
+    assert (found["kind"], found["untracked"]) == ("ResourceQuota", ["nvidia.com/gpu"])
+    assert found["used"] == {"requests.cpu": "750m", "limits.memory": "1Gi", "pods": "2"}
 
 
 def test_documents_without_a_namespace_take_the_one_that_is_asked_for(moorage: Moorage) -> None:

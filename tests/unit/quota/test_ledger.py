@@ -1,4 +1,4 @@
-"""Running totals of what quotas use, moved by one step per pod event."""
+"""Running totals of what quotas use, moved by one step per event."""
 
 import pytest
 
@@ -76,7 +76,7 @@ class TestPods:
         held = ledger.get("a")
         assert held is not None
         assert held.resource_version == 2
-        assert ledger.pods("team-a") == ledger.pods() == {"a": held}
+        assert ledger.objects(namespace="team-a") == ledger.objects() == {"a": held}
 
     def test_a_pod_that_is_not_held_is_none(self, ledger: Ledger) -> None:
         assert ledger.get("a") is None
@@ -84,8 +84,8 @@ class TestPods:
     def test_pods_of_other_namespaces_do_not_count(self, ledger: Ledger) -> None:
         ledger.put(pod_use("b", namespace="team-b", cpu="1"))
         assert used(ledger) == {}
-        assert list(ledger.pods("team-b")) == ["b"]
-        assert list(ledger.pods("team-a")) == []
+        assert list(ledger.objects(namespace="team-b")) == ["b"]
+        assert list(ledger.objects(namespace="team-a")) == []
 
 
 class TestFinishedPods:
@@ -130,10 +130,10 @@ class TestQuotas:
         ledger.put(pod_use("a", cpu="1"))
         assert ledger.usage("team-a", "q").used == nano(**{"cpu": "1", "requests.cpu": "1"})
 
-    def test_a_name_that_nothing_uses_is_0_and_one_that_counts_nothing_of_pods_is_left_out(self) -> None:
+    def test_a_name_that_nothing_uses_is_0_and_one_that_nothing_ever_counts_is_left_out(self) -> None:
         ledger = Ledger()
         ledger.set_quota("team-a", "q", Terms(frozenset({"requests.x.com/gpu", "x.com/gpu", "services"})))
-        assert ledger.usage("team-a", "q").used == {"requests.x.com/gpu": 0}
+        assert ledger.usage("team-a", "q").used == {"requests.x.com/gpu": 0, "services": 0}
 
     def test_changed_names_are_counted_anew(self, ledger: Ledger) -> None:
         ledger.put(pod_use("a", cpu="1", memory="1Gi"))
@@ -239,7 +239,7 @@ class TestRelist:
             ledger.put(pod_use(uid, cpu="1"))
         ledger.replace([pod_use("stays", cpu="1"), pod_use("changes", cpu="2"), pod_use("comes", cpu="4")])
         assert cpu_of(ledger) == nano(cpu="7")["cpu"]
-        assert set(ledger.pods()) == {"stays", "changes", "comes"}
+        assert set(ledger.objects()) == {"stays", "changes", "comes"}
 
     def test_an_equal_list_changes_nothing(self, ledger: Ledger) -> None:
         pods = [pod_use("a", cpu="1"), pod_use("b", cpu="2")]

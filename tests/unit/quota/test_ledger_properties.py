@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moorage.quantity import NANO
+from moorage.quota import counting
 from moorage.quota.ledger import Ledger, Terms, Usage
-from moorage.quota.names import pod_source
+from moorage.quota.names import counted
 from moorage.quota.scopes import Requirement, selects
 from moorage.quota.usage import ObjectUse, Shapes
 from tests.builders import pod, pod_use
@@ -73,11 +74,11 @@ def count(pods: Iterable[ObjectUse], namespace: str, terms: Terms, now: float) -
     live = [each for each in own if each.released_at is None or each.released_at >= now]
     used = {}
     for name in terms.names:
-        source = pod_source(name)
-        if source == "count/pods":
+        what = counted(name)
+        if what is not None and what.source == "count/pods":
             used[name] = len(own) * NANO
-        elif source is not None:
-            used[name] = sum(each.shape.amounts.get(source, 0) for each in live)
+        elif what is not None:
+            used[name] = sum(each.shape.amounts.get(what.source, 0) for each in live)
     return Usage(used, sum("pods" in each.shape.amounts for each in live))
 
 
@@ -121,9 +122,9 @@ def test_totals_are_those_of_the_final_list_after_any_events(events: list[Callab
     counted = world.counted()
     assert world.told() == counted
     assert world.ledger.recount() == counted
-    assert world.ledger.pods() == world.pods
+    assert world.ledger.objects() == world.pods
     for namespace in NAMESPACES:
-        assert set(world.ledger.pods(namespace)) == {
+        assert set(world.ledger.objects(namespace=namespace)) == {
             uid for uid, each in world.pods.items() if each.namespace == namespace
         }
 
@@ -185,7 +186,8 @@ def test_pods_of_every_shape_add_up(data: st.DataObject) -> None:
     ledger.set_quota("team-a", "q", Terms(frozenset(names)))
     specs = data.draw(st.lists(pod_specs(), max_size=4))
     records = [
-        reader.read(pod(f"uid-{at}", spec=spec, status=data.draw(statuses_of(spec)))) for at, spec in enumerate(specs)
+        counting.pod_use(pod(f"uid-{at}", spec=spec, status=data.draw(statuses_of(spec))), shapes)
+        for at, spec in enumerate(specs)
     ]
     for record in records:
         ledger.put(record)

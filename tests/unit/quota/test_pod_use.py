@@ -8,7 +8,9 @@ import pytest
 
 from moorage.objects import Pod
 from moorage.quantity import NANO, QuantityError
-from moorage.quota.usage import PodReader, PodUse, is_finished, pod_amounts, released_at
+from moorage.quota.counting import is_finished, pod_amounts, pod_use, released_at
+from moorage.quota.scopes import ScopeFacts
+from moorage.quota.usage import ObjectUse, Shapes
 from tests.builders import container_status, nano, pod, pod_spec, pod_status, resources
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
@@ -71,24 +73,27 @@ class TestReleasedAt:
         assert released_at(decoded) == NOON.timestamp() + 30
 
 
-class TestReader:
+class TestRecord:
     def test_a_record_keeps_identity_version_and_release(self) -> None:
-        record = PodReader().read(
-            pod("web-0", namespace="team-a", uid="u1", version=42, deleted_at=NOON, grace=30, priority_class="high")
+        record = pod_use(
+            pod("web-0", namespace="team-a", uid="u1", version=42, deleted_at=NOON, grace=30, priority_class="high"),
+            Shapes(),
         )
-        assert record == PodUse(
+        assert record == ObjectUse(
             uid="u1",
             namespace="team-a",
             name="web-0",
             resource_version=42,
             shape=record.shape,
             released_at=NOON.timestamp() + 30,
+            holder="Pod/web-0",
         )
-        assert record.shape.facts.priority_class == "high"
+        assert record.shape.resource == "pods"
+        assert record.shape.facts == ScopeFacts(best_effort=True, priority_class="high")
 
     def test_pods_that_are_alike_share_one_shape(self) -> None:
-        reader = PodReader()
-        one, other = reader.read(pod("a", cpu="1")), reader.read(pod("b", cpu="1000m", phase="Pending"))
+        shapes = Shapes()
+        one, other = pod_use(pod("a", cpu="1"), shapes), pod_use(pod("b", cpu="1000m", phase="Pending"), shapes)
         assert one.shape is other.shape
 
     @pytest.mark.parametrize(
@@ -101,18 +106,18 @@ class TestReader:
         ],
     )
     def test_pods_that_differ_where_quotas_look_do_not(self, other: Pod) -> None:
-        reader = PodReader()
-        assert reader.read(pod("a", cpu="1")).shape is not reader.read(other).shape
+        shapes = Shapes()
+        assert pod_use(pod("a", cpu="1"), shapes).shape is not pod_use(other, shapes).shape
 
     def test_a_shape_is_forgotten_with_its_last_pod(self) -> None:
-        record = PodReader().read(pod(cpu="1"))
+        record = pod_use(pod(cpu="1"), Shapes())
         shape = weakref.ref(record.shape)
         del record
         assert shape() is None
 
     def test_a_pod_with_an_amount_that_does_not_parse_is_an_error(self) -> None:
         with pytest.raises(QuantityError):
-            PodReader().read(pod(cpu="many"))
+            pod_use(pod(cpu="many"), Shapes())
 
     def test_a_whole_pod_of_the_api_server_is_read_and_the_rest_skipped(self) -> None:
         encoded = b"""{"apiVersion": "v1", "kind": "Pod",
@@ -122,6 +127,6 @@ class TestReader:
             "containers": [{"name": "c", "image": "x", "resources": {"limits": {"cpu": "1"}, "requests": {"cpu": 1}}},
                            {"name": "d", "resources": {}}, {"name": "e", "resources": null}]},
           "status": {"phase": "Running", "qosClass": "Burstable", "conditions": null, "podIP": "10.0.0.1"}}"""
-        record = PodReader().read(msgspec.json.decode(encoded, type=Pod))
+        record = pod_use(msgspec.json.decode(encoded, type=Pod), Shapes())
         assert (record.uid, record.namespace, record.name, record.resource_version) == ("u", "n", "p", 7)
         assert record.shape.amounts == nano(**{"pods": "1", "count/pods": "1", "requests.cpu": "1", "limits.cpu": "1"})
