@@ -56,8 +56,8 @@ class OperatorCollector(Collector):
         labels = ("namespace", "namespacequota", "resource")
         hard = GaugeMetricFamily("moorage_namespacequota_hard", "Limits in cores, bytes or objects.", labels=labels)
         used = GaugeMetricFamily("moorage_namespacequota_used", "Usage in cores, bytes or objects.", labels=labels)
-        view = self._state.quotas.view
         for (namespace, name), limits, usage in self._state.quotas.usages():
+            view = self._state.quotas.view_of(namespace)
             for resource, limit in limits.items():
                 source = pod_source(resource)
                 if source is None:

@@ -27,6 +27,8 @@ class Quotas:
     def __init__(self, ledger: Ledger) -> None:
         self.view = PodsView(complete=False)
         """How well the pods are known; kept up to date by the owner."""
+        self.views: Mapping[str, PodsView] = {}
+        """The same for single namespaces, where each is read for itself."""
         self._ledger = ledger
         self._known: dict[QuotaKey, _Known] = {}
 
@@ -54,8 +56,13 @@ class Quotas:
             return None
         if isinstance(known.rules, str):
             return invalid_quota_status(known.rules, generation=known.generation)
-        usage = self._ledger.usage(namespace, name) if self.view.complete else None
-        return quota_status(known.rules, usage, self.view, generation=known.generation)
+        view = self.view_of(namespace)
+        usage = self._ledger.usage(namespace, name) if view.complete else None
+        return quota_status(known.rules, usage, view, generation=known.generation)
+
+    def view_of(self, namespace: str) -> PodsView:
+        """Return how well the pods of a namespace are known."""
+        return self.views.get(namespace, self.view)
 
     def desired(self, namespace: str, name: str) -> dict[str, Any] | None:
         """Return the same as it is written to the API server."""
