@@ -74,12 +74,14 @@ def start_installed(installed: ControlPlane, tmp_path: Path) -> Iterator[StartIn
     """Start the operator with the installed account's rights and the arguments that a kustomization gives it."""
     started: list[OperatorProcess] = []
 
-    def start(cluster: ControlPlane = installed, *, folder: Path = BASE, wait: bool = True) -> OperatorProcess:
+    def start(
+        *further: str, cluster: ControlPlane = installed, folder: Path = BASE, wait: bool = True
+    ) -> OperatorProcess:
         [operator] = [each for each in _build(cluster, folder) if each["kind"] == "Deployment"]
         command, *arguments = operator["spec"]["template"]["spec"]["containers"][0]["args"]
         assert command == "run"
         account = cluster.service_account_kubeconfig(SYSTEM, ACCOUNT)
-        process = OperatorProcess(account, tmp_path / f"operator-{len(started)}.log", *arguments)
+        process = OperatorProcess(account, tmp_path / f"operator-{len(started)}.log", *arguments, *further)
         started.append(process)
         if wait:
             process.start_and_wait()
@@ -215,7 +217,7 @@ def test_every_rule_is_needed_and_none_is_missing(
         audit = AuditLog(cluster.place.audit_log, USER)
         with cluster.namespace() as namespace:
             cluster.apply(*_everything(), namespace=namespace)
-            operator = start_installed(cluster)
+            operator = start_installed(cluster=cluster)
             _wait_until_all_is_ready(cluster, namespace)
             _assert_nothing_was_refused(audit, operator)
             used |= {request.right for request in audit.requests()}
@@ -296,6 +298,48 @@ def test_limited_to_namespaces_it_needs_no_rights_in_the_cluster(
     assert status_of(installed, namespace, "nsq/quota") == {}
     _assert_nothing_was_refused(audit, operator)
     assert {request.namespace for request in audit.requests()} == {"team-a", "team-b"}
+
+
+def test_a_namespace_without_rights_disturbs_no_other(
+    installed: ControlPlane, namespace: str, start_installed: StartInstalled
+) -> None:
+    installed.kubectl("delete", "clusterrolebinding", "moorage-operator")
+    bind = (
+        "create",
+        "rolebinding",
+        "moorage",
+        "--clusterrole=moorage-operator",
+        f"--serviceaccount={SYSTEM}:{ACCOUNT}",
+    )
+    installed.kubectl(*bind, "-n", namespace)
+    with installed.namespace() as other:
+        for each in (namespace, other):
+            installed.apply(*_everything(), namespace=each)
+        operator = start_installed("-n", namespace, "-n", other, wait=False)
+        _wait_until_all_is_ready(installed, namespace)
+        assert status_of(installed, other, "nsq/quota") == {}
+
+        installed.kubectl(*bind, "-n", other)
+        wait_for_condition(installed, other, "nsq/quota", "Ready", "True", "Reconciled", timeout=60)
+        assert operator.get("/readyz") == "ok\n"
+
+
+def test_it_outlives_its_definitions(installed: ControlPlane, namespace: str, start_installed: StartInstalled) -> None:
+    installed.apply(*_everything(), namespace=namespace)
+    operator = start_installed()
+    _wait_until_all_is_ready(installed, namespace)
+    process = operator.pid
+    installed.kubectl("delete", "-k", str(CRDS))
+    wait_for(
+        lambda: "are not served" in operator.output(),
+        timeout=30,
+        message=lambda: f"word that the definitions are missing: {operator.output()}",
+    )
+    _install(installed)
+    installed.apply(*_everything(), namespace=namespace)
+    _wait_until_all_is_ready(installed, namespace)
+    assert operator.pid == process
+    assert operator.running
 
 
 # What people may do
