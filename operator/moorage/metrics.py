@@ -40,7 +40,7 @@ class WatchList(Protocol):
         """The feeds that run."""
         ...
 
-    def views(self) -> Mapping[str, View]:
+    def views(self) -> Mapping[tuple[str, str | None], View]:
         """How well each resource is known."""
         ...
 
@@ -101,7 +101,7 @@ class OperatorCollector(Collector):
     def _feed_metrics(self) -> Iterator[Metric]:
         feeds = self._watches.feeds
         held = GaugeMetricFamily("moorage_objects", "Objects held in the ledger.", labels=("resource",))
-        for resource in sorted(self._watches.views()):
+        for resource in sorted({resource for resource, _ in self._watches.views()}):
             held.add_metric((resource,), len(self._state.ledger.objects(resource)))
         yield held
         for name, text, count in _FEED_COUNTERS:

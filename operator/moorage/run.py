@@ -1,7 +1,7 @@
 """The operator as one process: kopf for our two kinds, feeds for what is counted, one writer of status, one HTTP app.
 
-All run in one task group. When one of them ends, the process ends and is started anew: a half-alive operator is worse
-than a restart.
+All run in one task group. What the cluster does ends none of them. When one ends by a bug, the process ends and is
+started anew: a half-alive operator is worse than a restart.
 """
 
 from __future__ import annotations
@@ -10,15 +10,10 @@ import asyncio
 import contextlib
 import gc
 import logging
-import signal
-import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
-
-import kopf
 
 from moorage.cluster.client import Client
 from moorage.cluster.credentials import Credentials
@@ -26,8 +21,9 @@ from moorage.cluster.definitions import Definitions
 from moorage.cluster.errors import ClusterError
 from moorage.cluster.feed import Feed, Pace
 from moorage.cluster.references import Reference, References
-from moorage.cluster.status_writer import StatusKey, StatusWriter
+from moorage.cluster.status_writer import StatusWriter
 from moorage.handlers.buffers import Buffers
+from moorage.handlers.embedding import EmbeddedKopf, set_on_signals
 from moorage.handlers.native import NativeQuotaSink, read_native
 from moorage.handlers.operator import GROUP, KINDS, QUOTAS, VERSION, OperatorState, key_of, registry, settings
 from moorage.handlers.quotas import Quotas
@@ -88,7 +84,14 @@ class Operator:
             now=lambda: datetime.now(UTC),
         )
         self.state.specs_changed = self._specs_changed
-        self.definitions = Definitions(self.client, GROUP, VERSION, KINDS)
+        self.kopf = EmbeddedKopf(
+            registry(self.credentials),
+            settings(),
+            self.state,
+            namespaces=options.namespaces,
+            definitions=Definitions(self.client, GROUP, VERSION, KINDS),
+            backoff=self.client.backoff,
+        )
         self.port: int | None = None
         """Port of the HTTP app, once it serves."""
 
@@ -98,7 +101,7 @@ class Operator:
         Raises CredentialsError when there is no way to the API server, and ExceptionGroup for what a part raised.
         """
         stop = stop or asyncio.Event()
-        _set_on_signals(stop)
+        set_on_signals(stop)
         logger.info("connecting with %s", self.credentials)
         await self.credentials.connection()
         app = health_app(not_ready=self.not_ready, metrics=operator_metrics(self.state, self.watches))
@@ -114,7 +117,7 @@ class Operator:
                     group.create_task(self._look_again(), name="views"),
                     group.create_task(self._prune(), name="prune"),
                 ]
-                operator = group.create_task(self._kopf(stop, others), name="kopf")
+                operator = group.create_task(self.kopf.run(stop), name="kopf")
                 operator.add_done_callback(lambda _: [task.cancel() for task in others])
             logger.info("told to end, and ended")
         finally:
@@ -124,34 +127,9 @@ class Operator:
     def not_ready(self) -> str:
         """Return why the numbers cannot be trusted now, or an empty text."""
         view = self.watches.view(PODS)
-        if problem := self.definitions.problem or view.message:
+        if problem := self.kopf.problem or view.message:
             return problem
         return "" if view.complete else "the pods are being listed"
-
-    async def _kopf(self, stop: asyncio.Event, others: list[asyncio.Task[None]]) -> None:
-        async def end_others() -> None:
-            # kopf gives every task that was made after its start five seconds to end by itself: these, and its own that
-            # waits for `stop`.
-            stop.set()
-            for task in others:
-                task.cancel()
-            await asyncio.wait(others)
-
-        await self.definitions.wait(stop)
-        if stop.is_set():
-            return
-        # By itself kopf takes the name of the user, and fails where the user is only a number, as in our image.
-        identity: Any = "moorage"
-        await kopf.operator(
-            identity=identity,
-            registry=registry(self.credentials, ending=end_others),
-            settings=settings(),
-            memo=self.state,
-            stop_flag=stop,
-            clusterwide=not self.options.namespaces,
-            namespaces=self.options.namespaces,
-            standalone=True,
-        )
 
     def _native_feeds(self, quotas: Quotas) -> list[Feed[NativeQuota]]:
         places = [f"/api/v1/namespaces/{each}/resourcequotas" for each in self.options.namespaces]
@@ -191,16 +169,15 @@ class Operator:
 
     async def _look_again(self) -> None:
         """Tell the quotas concerned when a resource becomes known, or is not known any more."""
-        views: Mapping[str, View] = {}
+        views: Mapping[tuple[str, str | None], View] = {}
         settled, look_at_native = False, 0.0
         while True:
             now = self.watches.views()
-            changed = {label for label in now.keys() | views.keys() if now.get(label) != views.get(label)}
-            if changed:
+            if changed := {key[0] for key in now.keys() | views.keys() if now.get(key) != views.get(key)}:
                 views = now
                 for key in self.ledger.quotas_counting(changed):
                     self.state.writer.mark(key_of(QUOTAS, *key))
-            if now[PODS].complete and not settled:
+            if self.watches.view(PODS).complete and not settled:
                 settled = True
                 gc.collect()
                 gc.freeze()  # what was listed at the start stays; the collector need not walk it ever again
@@ -214,27 +191,21 @@ class Operator:
         """Forget objects whose deletion fell into a gap of kopf's watch."""
         while True:
             await asyncio.sleep(self.options.prune_interval)
-            known = self.state.known()
-            try:
-                self.state.remove_gone(known, await self._alive())
-            except ClusterError as error:
-                logger.warning("our own objects could not be listed, which will be tried again: %s", error)
+            for plural in KINDS:
+                for namespace in self.options.namespaces or (None,):
+                    try:
+                        await self._forget_gone(plural, namespace)
+                    except ClusterError as error:
+                        logger.warning("%s could not be listed, which will be tried again: %s", plural, error)
 
-    async def _alive(self) -> dict[StatusKey, str]:
-        alive = {}
-        for plural in KINDS:
-            for namespace in self.options.namespaces or (None,):
-                place = f"/namespaces/{namespace}" if namespace else ""
-                found = await self.client.get(f"/apis/{GROUP}/{VERSION}{place}/{plural}")
-                for item in found["items"]:
-                    meta = item["metadata"]
-                    alive[key_of(plural, meta["namespace"], meta["name"])] = meta["uid"]
-        return alive
-
-
-def _set_on_signals(stop: asyncio.Event) -> None:
-    """Have signals end the operator until kopf looks after them: process 1 of a container would ignore them."""
-    if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGINT, signal.SIGTERM):
-            with contextlib.suppress(NotImplementedError):
-                asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async def _forget_gone(self, plural: str, namespace: str | None) -> None:
+        known = {
+            key: uid
+            for key, uid in self.state.known().items()
+            if key.plural == plural and namespace in (None, key.namespace)
+        }
+        place = f"/namespaces/{namespace}" if namespace else ""
+        found = await self.client.get(f"/apis/{GROUP}/{VERSION}{place}/{plural}")
+        metas = [item["metadata"] for item in found["items"]]
+        alive = {key_of(plural, meta["namespace"], meta["name"]): meta["uid"] for meta in metas}
+        self.state.remove_gone(known, alive)

@@ -31,8 +31,8 @@ from moorage.cluster.credentials import Credentials
 PODS, NAMESPACES = 5_000, 10
 RATE, SECONDS = 100, 30
 SETTLE_SECONDS = 30.0
-DELETION_REACH = 12
-"""How many changes of a namespace may come between the mark and the removal of a deleted pod."""
+DELETION_REACH, DELETIONS_AT_ONCE = 20, 3
+"""How many changes of a namespace may come between the mark and the removal of a deleted pod, and of how many pods."""
 HARD = {"requests.cpu": "100k", "requests.memory": "1Pi", "pods": "100k"}
 COSTS = ("process_cpu_seconds_total", "moorage_status_writes_total", "moorage_status_write_failures_total")
 
@@ -82,7 +82,7 @@ def states_of(ordered: Sequence[Change], before: int) -> dict[int, list[int]]:
         total += ordered[count - 1].grown if count else 0
         near = range(count, min(count + DELETION_REACH, len(ordered)))
         marked = [number for number in near if ordered[number].kind == "delete"]
-        for early in chain.from_iterable(combinations(marked, size) for size in range(len(marked) + 1)):
+        for early in chain.from_iterable(combinations(marked, size) for size in range(DELETIONS_AT_ONCE + 1)):
             grown = sum(ordered[number].grown for number in early)
             states.setdefault(total + grown, [*range(count), *early])
     return states
@@ -200,8 +200,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rate", type=float, default=RATE, help="changes per second")
     parser.add_argument("--seconds", type=float, default=SECONDS)
     options = parser.parse_args(arguments)
+    others = os.getloadavg()[0]
     with ControlPlane() as plane:
         print(f"Pods to status on a real API server; it, etcd, the operator and the load share {os.cpu_count()} CPUs")
+        if others > 1:
+            print(
+                f"  other programs were busy before (load average {others:.1f}): on a quiet machine figures are better"
+            )
         asyncio.run(measure(plane, **vars(options)))
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from .build import CONTROLPLANE, KARPENTER, KWOK, Builder, to_stderr
+from .build import Builder, to_stderr
+from .stages import CONTROLPLANE, KARPENTER, KWOK
 
 ENVTEST_PROGRAMS = ("etcd", "kube-apiserver")  # must be there; its kubectl is used too when it is
 

@@ -119,7 +119,7 @@ def _apiserver(place: Place, options: Options) -> list[str]:
         "--profiling=false",
     ]
     if options.audit:
-        policy = place.directory / "audit-policy.yaml"
+        policy = certificates.authority.with_name("audit-policy.yaml")
         policy.write_text(AUDIT_POLICY)
         flags += [f"--audit-policy-file={policy}", f"--audit-log-path={place.audit_log}"]
     return flags

@@ -6,8 +6,6 @@ import shutil
 import ssl
 import tempfile
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -30,12 +28,12 @@ from .commands import (
     karpenter_environment,
 )
 from .component import Component, ComponentError, tail
+from .health import NOT_YET, is_healthy
 from .kubeconfig import client_certificate, cluster_entry, make_kubeconfig, write_kubeconfig
 from .ports import ReservedPort
 from .waiting import wait_for
 
 START_TIMEOUT_SECONDS = 60.0
-PROBE_TIMEOUT_SECONDS = 2.0
 LOCK = "lock"
 EPHEMERAL = (
     "etcd",
@@ -54,15 +52,6 @@ PORTS = {
     KARPENTER: (KARPENTER, "karpenter-metrics"),
 }
 EVERY_ADDRESS = {KARPENTER}  # it cannot be told to serve on loopback only
-HEALTH = {
-    ETCD: ("http", "/health"),
-    APISERVER: ("https", "/readyz"),
-    CONTROLLER_MANAGER: ("https", "/healthz"),
-    SCHEDULER: ("https", "/healthz"),
-    KWOK: ("http", "/healthz"),
-    KARPENTER: ("http", "/readyz"),
-}
-NOT_READY = (urllib.error.URLError, OSError)
 
 
 class ControlPlane(Cluster):
@@ -140,12 +129,12 @@ class ControlPlane(Cluster):
 
         def healthy() -> bool:
             process.require_running()
-            return self._probe(component)
+            return is_healthy(component, self.place, self._ssl)
 
         wait_for(
             healthy,
             timeout=timeout,
-            ignore=NOT_READY,
+            ignore=NOT_YET,
             message=lambda: f"{component} healthy; the end of its log {process.log}:\n{process.tail()}",
         )
 
@@ -229,15 +218,6 @@ class ControlPlane(Cluster):
             self.kubectl("create", "-f", str(crd))
         self.kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
         self.start(KARPENTER)
-
-    def _probe(self, component: str) -> bool:
-        scheme, path = HEALTH[component]
-        handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({})]
-        if scheme == "https":
-            handlers.append(urllib.request.HTTPSHandler(context=self._ssl))
-        opener = urllib.request.build_opener(*handlers)
-        with opener.open(self.place.url(component, scheme) + path, timeout=PROBE_TIMEOUT_SECONDS) as answer:
-            return bool(answer.status == 200)
 
     def close(self) -> None:
         """End everything. Nothing of a cluster's data outlives it, so there is nothing to shut down in order."""

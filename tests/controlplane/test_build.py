@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.controlplane.build import SOURCES, STAGES, Assets, Builder, BuildError, Stage, cache_directory
+from tests.controlplane.build import SOURCES, Builder, BuildError, cache_directory
 from tests.controlplane.component import tail
+from tests.controlplane.stages import STAGES, Assets, Stage
 from tests.controlplane.toolchain import Toolchain, install_toolchain, select_toolchain
 from tests.controlplane.waiting import wait_for
 

@@ -37,8 +37,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _play(place: Place) -> None:
     started = time.monotonic()
+    terminal = Terminal(place.cluster)
     try:
-        Story(place, Terminal(place.cluster)).play()
+        Story(place, terminal).play()
     except FAILURES:
         # Before the cluster ends, and its logs with it.
         log = tail(place.operator_log, LOG_LINES)
@@ -47,7 +48,7 @@ def _play(place: Place) -> None:
             file=sys.stderr,
         )
         raise
-    print(f"\nThat was the main job, in {time.monotonic() - started:.0f} s.")
+    terminal.say(f"That was the main job, in {time.monotonic() - started:.0f} s.")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -38,6 +38,7 @@ class Story:
         self.lower_a_quota()
         self.change_the_rate()
         self.agree_with_the_command_line()
+        self.move_the_floor()
 
     def set_up(self) -> None:
         """The definitions and the operator."""
@@ -133,9 +134,7 @@ class Story:
         terminal.kubectl("patch", "cbuf", "web", "-n", self.a, "--type=merge", "-p", patch)
         self.wait(self.a, "cbuf/web", "{.status.sizing.scaleUpRate}", "0.5")
         terminal.kubectl("get", "cbuf", "web", "-n", self.a)
-        text = terminal.kubectl(
-            "get", "cbuf", "web", "-n", self.a, "-o", 'jsonpath={.status.sizing.explanation}{"\\n"}'
-        )
+        text = self.explanation()
         self.expect(text.startswith("active 15 = 0.5 pods/s x 30s; standby 30 ="), f"the explanation is {text!r}")
 
     def agree_with_the_command_line(self) -> None:
@@ -151,6 +150,15 @@ class Story:
         summary = self.status(self.a, "nsq/team-a")["summary"]
         self.expect(lines == summary, f"status of nsq/team-a has {summary}")
         terminal.say("Both agree with status.")
+
+    def move_the_floor(self) -> None:
+        """/scale writes spec.replicas."""
+        terminal = self.terminal
+        terminal.say("kubectl scale and autoscalers move the floor; the size follows when the floor is the larger.")
+        terminal.kubectl("scale", "cbuf", "web", "-n", self.a, "--replicas=60")
+        self.wait(self.a, "cbuf/web", "{.status.replicas}", "60")
+        text = self.explanation()
+        self.expect("floor 60 decides" in text, f"the explanation is {text!r}")
 
     # Waiting and checking
 
@@ -175,6 +183,11 @@ class Story:
         self.terminal.kubectl("get", resource, "-n", namespace, "-o", f"jsonpath={template}")
         found = {each["type"]: each["status"] for each in self.status(namespace, resource)["conditions"]}
         self.expect(found == expected, f"{resource} has the conditions {found}")
+
+    def explanation(self) -> str:
+        """Show how the size of team A's buffer came about."""
+        path = 'jsonpath={.status.sizing.explanation}{"\\n"}'
+        return self.terminal.kubectl("get", "cbuf", "web", "-n", self.a, "-o", path)
 
     def status(self, namespace: str, resource: str) -> dict[str, Any]:
         """Return the status of an object."""

@@ -98,6 +98,10 @@ def decode_referenced(encoded: bytes) -> ReferencedObject:
     )
 
 
+class _KindChangedError(Exception):
+    """A kind is no longer served as it was: its definition was deleted or has other versions."""
+
+
 class _Followed:
     """One referenced object: the sink of its feed, and what is known of it."""
 
@@ -135,10 +139,17 @@ class _Followed:
 
     async def run(self) -> None:
         """Follow the object until cancelled; nothing that the server does ends this."""
-        self._resource = await self._find()
+        while True:
+            self._resource = await self._find()
+            try:
+                await self._follow(self._resource)
+            except* _KindChangedError:
+                logger.info("%s in %s is to be looked up anew", self.reference, self.reference.namespace)
+
+    async def _follow(self, resource: Resource) -> None:
         feed: Feed[ReferencedObject] = Feed(
             self._client,
-            self._resource.path(self.reference.namespace),
+            resource.path(self.reference.namespace),
             decode_referenced,
             self,
             field_selector=f"metadata.name={self.reference.name}",
@@ -146,7 +157,7 @@ class _Followed:
         )
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(feed.run())
-            tasks.create_task(self._watch_refusals(feed))
+            tasks.create_task(self._watch_refusals(feed, resource))
             while True:
                 await self._changed.wait()
                 self._changed.clear()
@@ -168,18 +179,25 @@ class _Followed:
             self._settle(Unresolved("KindNotServed", f"the cluster serves no namespaced kind {reference.kind}{group}"))
             await asyncio.sleep(_SEARCH_AGAIN_SECONDS)
 
-    async def _watch_refusals(self, feed: Feed[ReferencedObject]) -> None:
-        """Say so while we may not read the object."""
-        assert self._resource is not None
+    async def _watch_refusals(self, feed: Feed[ReferencedObject], resource: Resource) -> None:
+        """Say so while we may not read the object, or raise _KindChangedError when nobody may."""
         refused = False
         while True:
             if feed.refusal is not None and not refused:
-                rule = self._resource.rule("list", "watch")
+                if await self._is_no_longer_served(resource):
+                    raise _KindChangedError
+                rule = resource.rule("list", "watch")
                 self._settle(Unresolved("Forbidden", f"{self.reference} cannot be read: {feed.refusal}; {rule}"))
             elif refused and feed.refusal is None:
                 self._changed.set()
             refused = feed.refusal is not None
             await asyncio.sleep(1)
+
+    async def _is_no_longer_served(self, resource: Resource) -> bool:
+        try:
+            return await find_kind(self._client, self.reference.group, self.reference.kind) != resource
+        except ClusterError:
+            return False
 
     async def _resolve(self) -> None:
         found = self._object
@@ -190,8 +208,11 @@ class _Followed:
         attempts = self._client.backoff.attempts()
         while self._object is found:
             try:
-                self._settle(await self._workload(found))
-                return
+                known = await self._workload(found)
+                self._settle(known)
+                if not isinstance(known, Unresolved) or known.reason != "Forbidden":
+                    return
+                await attempts.wait()  # no event tells that a right was given
             except ClusterError as error:
                 logger.warning("the scale of %s cannot be read: %s", self.reference, error)
                 await attempts.wait(at_least=error.retry_after_seconds)

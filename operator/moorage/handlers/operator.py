@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import kopf
@@ -97,8 +98,8 @@ class OperatorState:
         return self.quotas if plural == QUOTAS else self.buffers
 
 
-def registry(credentials: CredentialsSource, *, ending: Callable[[], Awaitable[None]]) -> kopf.OperatorRegistry:
-    """Return the handlers of our two kinds; kopf waits for `ending` when it was told to end."""
+def registry(credentials: CredentialsSource) -> kopf.OperatorRegistry:
+    """Return the handlers of our two kinds."""
     handlers = kopf.OperatorRegistry()
 
     async def login(**_: Any) -> kopf.ConnectionInfo:
@@ -123,18 +124,21 @@ def registry(credentials: CredentialsSource, *, ending: Callable[[], Awaitable[N
         version = int(meta["resourceVersion"])
         memo.writer.observe(key, uid=meta["uid"], resource_version=version, status=body.get("status") or {})
 
-    async def cleanup(**_: Any) -> None:
-        await ending()
-
     # The ids are what the log and kopf's annotations name a handler by.
     kopf.on.login(registry=handlers, id="login")(login)
-    kopf.on.cleanup(registry=handlers, id="cleanup")(cleanup)
     for plural in KINDS:
         kopf.on.create(GROUP, VERSION, plural, registry=handlers, id="accept")(accept)
         kopf.on.resume(GROUP, VERSION, plural, registry=handlers, id="accept")(accept)
         kopf.on.update(GROUP, VERSION, plural, registry=handlers, id="accept", field="spec")(accept)
         kopf.on.event(GROUP, VERSION, plural, registry=handlers, id="observe")(observe)
     return handlers
+
+
+class _Backoffs(Iterable[float]):
+    """Seconds between the attempts of a request, without end: a right that one namespace does not give ends nothing."""
+
+    def __iter__(self) -> Iterator[float]:
+        return itertools.chain((1, 2, 4, 8), itertools.repeat(16))
 
 
 def settings() -> kopf.OperatorSettings:
@@ -147,8 +151,9 @@ def settings() -> kopf.OperatorSettings:
     result.watching.connect_timeout = 10
     result.watching.chunk_size = 250
     result.networking.request_timeout = 30
-    result.networking.error_backoffs = [1, 2, 4, 8, 16]
+    result.networking.error_backoffs = _Backoffs()
     result.execution.max_workers = 4
+    result.process.ultimate_exiting_timeout = None
     result.persistence.finalizer = f"{GROUP}/finalizer"
     result.persistence.diffbase_storage = kopf.AnnotationsDiffBaseStorage(prefix=GROUP)
     result.persistence.progress_storage = kopf.AnnotationsProgressStorage(prefix=GROUP)

@@ -16,6 +16,7 @@ from moorage.quota.ledger import Ledger, QuotaKey
 from moorage.quota.native import Difference, differences
 from moorage.status.namespacequota import (
     QuotaRules,
+    View,
     Views,
     invalid_quota_status,
     known_names,
@@ -37,10 +38,12 @@ class _Known:
 class Quotas:
     """Knows every NamespaceQuota, has the ledger count for it, and compares it with native quotas.
 
-    `views` says how well each resource is known, `now` is the wall clock in seconds since the epoch.
+    `views` says how well a resource is known in a namespace, `now` is the wall clock in seconds since the epoch.
     """
 
-    def __init__(self, ledger: Ledger, views: Views, *, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, ledger: Ledger, views: Callable[[str, str], View], *, now: Callable[[], float] = time.time
+    ) -> None:
         self.native = NativeQuotas()
         """The ResourceQuotas that exist."""
         self._ledger = ledger
@@ -76,7 +79,7 @@ class Quotas:
         return quota_status(
             known.rules,
             self._ledger.usage(namespace, name),
-            self._views,
+            self._views_of(namespace),
             generation=known.generation,
             holders=lambda resource: self._ledger.holders(namespace, name, resource),
             native=native_status(known.log.update(self._differences(namespace, name, known.rules), self._now())),
@@ -93,7 +96,7 @@ class Quotas:
             if not isinstance(known.rules, str):
                 used = self._ledger.usage(*key).used
                 hard = {name: limit for name, limit in known.rules.hard.items() if name in used}
-                yield key, hard, {name: used[name] for name in known_names(known.rules, self._views)}
+                yield key, hard, {name: used[name] for name in known_names(known.rules, self._views_of(key[0]))}
 
     def differences(self) -> Iterator[tuple[QuotaKey, Difference]]:
         """Iterate over the numbers in which native quotas differ now."""
@@ -106,8 +109,11 @@ class Quotas:
         """Return the quotas that differ from native ones: whether that lasts is seen only by looking again."""
         return [key for key, known in self._known.items() if known.log.pending]
 
+    def _views_of(self, namespace: str) -> Views:
+        return lambda resource: self._views(resource, namespace)
+
     def _differences(self, namespace: str, name: str, rules: QuotaRules) -> list[Difference]:
-        known = known_names(rules, self._views)
+        known = known_names(rules, self._views_of(namespace))
         counted = {
             resource: used for resource, used in self._ledger.usage(namespace, name).used.items() if resource in known
         }

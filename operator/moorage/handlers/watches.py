@@ -39,25 +39,26 @@ class Watched:
 
     def __init__(self, label: str, watches: Watches) -> None:
         self.label = label
-        self.feeds: list[Feed[ObjectUse]] = []
+        self.feeds: dict[str | None, Feed[ObjectUse]] = {}
+        """By namespace; None for all of them."""
         self._watches = watches
         self._resource: Resource | None = None
         self._absent: View | None = None
         self._aggregated = False
         self._classes: _DeviceClassSink | None = None
 
-    @property
-    def view(self) -> View:
-        """How well its objects are known at this moment."""
+    def view(self, namespace: str | None = None) -> View:
+        """Return how well its objects are known at this moment: in one namespace, or everywhere that is watched."""
         if self._absent is not None:
             return self._absent
-        if self._resource is None:
+        if self._resource is None or not self.feeds:
             return _LISTING
-        feeds: list[Feed[Any]] = [*self.feeds, *([self._classes.feed] if self._classes is not None else [])]
+        chosen = [feed for place, feed in self.feeds.items() if place is None or namespace in (None, place)]
+        feeds: list[Feed[Any]] = [*chosen, *([self._classes.feed] if self._classes is not None else [])]
         trouble, message = next(filter(None, (self._trouble(feed) for feed in feeds)), (None, ""))
         return View(
-            complete=bool(self.feeds) and all(feed.synced for feed in feeds),
-            finished_too=all(feed.held_selector == "" for feed in self.feeds),
+            complete=all(feed.synced for feed in feeds),
+            finished_too=all(feed.held_selector == "" for feed in chosen),
             trouble=trouble,
             message=message,
             aggregated=self._aggregated,
@@ -72,8 +73,8 @@ class Watched:
                 self._classes = _DeviceClassSink(self._watches.client, self._resource, changed=self._classes_changed)
                 tasks.create_task(self._classes.feed.run(), name="feed deviceclasses")
                 await self._classes.feed.wait_synced()
-            self.feeds = [self._feed(self._resource, namespace) for namespace in self._watches.namespaces or (None,)]
-            for feed in self.feeds:
+            self.feeds = {place: self._feed(self._resource, place) for place in self._watches.places}
+            for feed in self.feeds.values():
                 tasks.create_task(feed.run(), name=f"feed {feed.path}")
 
     def _feed(self, resource: Resource, namespace: str | None) -> Feed[ObjectUse]:
@@ -124,7 +125,7 @@ class Watched:
         return None
 
     def _classes_changed(self) -> None:
-        for feed in self.feeds:
+        for feed in self.feeds.values():
             feed.relist("device classes changed, and with them what claims count for")
 
 
@@ -139,7 +140,8 @@ class Watches:
     ) -> None:
         self.client = client
         self.ledger = ledger
-        self.namespaces = tuple(namespaces)
+        self.places: tuple[str | None, ...] = tuple(namespaces) or (None,)
+        """The namespaces that are watched, each for itself; None for all."""
         self.changed = changed
         self.pace = pace
         self.shapes = Shapes()
@@ -158,23 +160,27 @@ class Watches:
                 task.cancel()
             self.ledger.replace([], resource=label)
         self.pod_selector = "" if finished_pods else UNFINISHED
-        for feed in self._watched[PODS][0].feeds:
+        for feed in self._watched[PODS][0].feeds.values():
             feed.set_field_selector(self.pod_selector)
         self._arrange()
 
-    def view(self, resource: str) -> View:
-        """Return how well a resource is known."""
+    def view(self, resource: str, namespace: str | None = None) -> View:
+        """Return how well a resource is known, in one namespace or everywhere that is watched."""
         watched = self._watched.get(resource)
-        return watched[0].view if watched is not None else _LISTING
+        return watched[0].view(namespace) if watched is not None else _LISTING
 
-    def views(self) -> Mapping[str, View]:
-        """Return how well each watched resource is known."""
-        return {label: watched.view for label, (watched, _) in self._watched.items()}
+    def views(self) -> Mapping[tuple[str, str | None], View]:
+        """Return how well each watched resource is known, by resource and place (a namespace, or None for all)."""
+        return {
+            (label, place): watched.view(place)
+            for label, (watched, _) in self._watched.items()
+            for place in self.places
+        }
 
     @property
     def feeds(self) -> list[Feed[ObjectUse]]:
         """The feeds that run now."""
-        return [feed for watched, _ in self._watched.values() for feed in watched.feeds]
+        return [feed for watched, _ in self._watched.values() for feed in watched.feeds.values()]
 
     async def run(self) -> None:
         """Watch until cancelled."""

@@ -37,6 +37,7 @@ class TestRate:
             ("90/h", Fraction(1, 40)),
             ("1/h", Fraction(1, 3600)),
             ("007", Fraction(7)),
+            ("1" * 32, Fraction("1" * 32)),
             ("999999999.999999999", Fraction(10**18 - 1, 10**9)),
         ],
     )
@@ -62,6 +63,7 @@ class TestRate:
             (Fraction(7, 100), "0.07"),
             (Fraction(1, 10**9), "0.000000001"),
             (Fraction(10**18 - 1, 10**9), "999999999.999999999"),
+            (Fraction(12345678901, 10**10), "1.23457"),
             (Fraction(1, 3), "0.333333"),
             (Fraction(2, 3), "0.666667"),
             (Fraction(1, 3600), "0.000277778"),
@@ -140,6 +142,7 @@ class TestDuration:
             (Fraction(100), "100s"),
             (Fraction(3600), "3600s"),
             (Fraction(3, 2), "1.5s"),
+            (Fraction(1), "1s"),
             (Fraction(1, 2), "500ms"),
             (Fraction(1, 2000), "0.5ms"),
             (Fraction(1, 10**9), "0.000001ms"),

@@ -103,6 +103,11 @@ def test_a_sum_is_spelled_like_its_first_term_that_is_not_0(terms: list[str], sp
 def test_a_difference_is_exact_and_may_be_negative() -> None:
     assert str(Quantity.parse("1") - Quantity.parse("1500m")) == "-500m"
     assert str(Quantity.parse("2Gi") - Quantity.parse("512Mi")) == "1536Mi"
+    assert str(Quantity(0) - Quantity.parse("1Gi")) == "-1Gi"
+
+
+def test_an_amount_without_a_text_is_spelled_in_decimal() -> None:
+    assert str(Quantity(1024 * NANO)) == "1024"
 
 
 @pytest.mark.parametrize(("one", "other"), [("1", "1000m"), ("1Gi", "1073741824"), ("0", "0Gi"), ("2k", "2e3")])

@@ -227,6 +227,12 @@ class TestWhatChanged:
         ledger.put(pod_use("b", priority_class="high", namespace="team-b"))
         assert ledger.take_changed() == {("team-a", "all")}
 
+    def test_nor_is_a_pod_that_counts_under_none_of_its_names(self, ledger: Ledger) -> None:
+        ledger.set_quota("team-a", "live", Terms(frozenset({"pods"})))
+        ledger.take_changed()
+        ledger.put(pod_use("a", phase="Succeeded"))
+        assert ledger.take_changed() == {("team-a", "all")}
+
     def test_a_removed_quota_is_not_told_any_more(self, ledger: Ledger) -> None:
         ledger.put(pod_use("a", cpu="1"))
         ledger.remove_quota("team-a", "all")

@@ -109,7 +109,7 @@ class TestFullest:
         assert self.fullest(nano(cpu="0"), nano(cpu="0")) is None
 
     def test_a_ban_that_is_broken_is_fuller_than_anything(self) -> None:
-        assert self.fullest(nano(cpu="1m", pods="0"), nano(cpu="1k", pods="1")) == "pods"
+        assert self.fullest(nano(cpu="1n", pods="0"), nano(cpu="1k", pods="1")) == "pods"
 
 
 def test_warnings_name_what_is_near_and_what_is_exceeded() -> None:

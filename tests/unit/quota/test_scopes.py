@@ -39,6 +39,7 @@ class TestBestEffort:
             ),
             pytest.param(pod_spec(cpu="0", limits={"memory": "0"}), True, id="zeros"),
             pytest.param(pod_spec(cpu="1m"), False, id="cpu request"),
+            pytest.param(pod_spec(cpu="1n"), False, id="the least cpu request"),
             pytest.param(pod_spec(limits={"memory": "1"}), False, id="memory limit"),
             pytest.param(pod_spec(init=[container("i", cpu="1m")]), False, id="init container"),
             pytest.param(pod_spec(pod_level=resources({"memory": "1Mi"})), False, id="pod-level request"),
@@ -118,6 +119,11 @@ class TestCrossNamespacePodAffinity:
             f'[{{"weight": 1, "podAffinityTerm": {term}}}]}}}}}}}}'
         )
         assert scope_facts(msgspec.json.decode(spec, type=Pod).spec).cross_namespace_affinity
+
+
+def test_a_plain_pod_has_nothing_that_a_scope_would_single_out() -> None:
+    assert scope_facts(pod_spec(cpu="1")) == ScopeFacts()
+    assert [scope for scope in POD_SCOPES if matches(pod_spec(cpu="1"), scope)] == ["NotTerminating", "NotBestEffort"]
 
 
 class TestSeveral:

@@ -39,6 +39,10 @@ def test_only_a_full_resource_shows_100_percent_and_only_an_unused_one_0(used: s
     assert line(used, hard).percent_text == percent
 
 
+def test_percent_ends_at_1000() -> None:
+    assert line("1k", "1").percent == line("1", "0").percent == 1000
+
+
 @given(st.integers(0, 10**15), st.integers(1, 10**15))
 def test_percent_is_within_one_of_the_exact_share_and_never_lies_at_the_ends(used: int, hard: int) -> None:
     percent, exact = ResourceLine("pods", hard, used).percent, Fraction(100 * used, hard)

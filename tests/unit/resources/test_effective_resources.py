@@ -49,6 +49,7 @@ class TestAppContainers:
 
     def test_an_explicit_zero_is_kept(self) -> None:
         assert requests_of(pod_spec(cpu="0")) == {"cpu": 0}
+        assert requests_of(pod_spec(init=[container("i", cpu="0"), sidecar(memory="0")])) == {"cpu": 0, "memory": 0}
 
     def test_every_resource_counts_under_its_own_name(self) -> None:
         asked = {"ephemeral-storage": "1Gi", "hugepages-2Mi": "4Mi", "example.com/gpu": "1"}

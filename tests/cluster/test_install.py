@@ -1,0 +1,418 @@
+"""The installation for real: it is accepted, and gives the operator the rights that it uses and no others."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.cluster.audit import AuditLog
+from tests.cluster.objects import (
+    Object,
+    buffer,
+    condition,
+    deployment,
+    pod_spec,
+    pod_template,
+    quota,
+    sizing,
+    status_of,
+    wait_for_condition,
+    wait_for_status,
+)
+from tests.controlplane import ControlPlane, KubectlError, Options, wait_for
+from tests.controlplane.choice import USER_KUBECONFIG, user_kubeconfig
+from tests.manifests.documents import BASE, CRDS, EXAMPLES, NAMESPACES, operator_rules, rights, version
+from tests.operator_process import OperatorProcess
+
+SYSTEM, ACCOUNT = "moorage-system", "moorage"
+USER = f"system:serviceaccount:{SYSTEM}:{ACCOUNT}"
+HARD = {"pods": 100, "count/pods": 200, "requests.cpu": 8}
+REPLICAS = 3
+SCALABLE = {
+    "Deployment": "apps",
+    "ReplicaSet": "apps",
+    "StatefulSet": "apps",
+    "ReplicationController": "",
+    "Job": "batch",
+}
+BUFFERS = [f"of-{kind.lower()}" for kind in (*SCALABLE, "PodTemplate")]
+
+
+@pytest.fixture(scope="module")
+def control_plane() -> Iterator[ControlPlane]:
+    """A cluster of this module's own, since it is installed into as a whole, with an audit log."""
+    if user_kubeconfig() is not None:
+        pytest.skip(f"needs a control plane of our own, and {USER_KUBECONFIG} is set")
+    with ControlPlane(options=Options(audit=True)) as plane:
+        plane.add_nodes(1)
+        yield plane
+
+
+@pytest.fixture
+def installed(control_plane: ControlPlane) -> Iterator[ControlPlane]:
+    """The cluster with everything in the base, and nothing added to it."""
+    _install(control_plane)
+    yield control_plane
+    control_plane.kubectl("delete", "clusterrole", "moorage-operator-rollouts", "--ignore-not-found")
+
+
+@pytest.fixture
+def audit(installed: ControlPlane) -> AuditLog:
+    return AuditLog(installed.place.audit_log, USER)
+
+
+StartInstalled = Callable[..., OperatorProcess]
+
+
+@pytest.fixture
+def start_installed(installed: ControlPlane, tmp_path: Path) -> Iterator[StartInstalled]:
+    """Start the operator with the installed account's rights and the arguments that a kustomization gives it."""
+    started: list[OperatorProcess] = []
+
+    def start(
+        *further: str, cluster: ControlPlane = installed, folder: Path = BASE, wait: bool = True
+    ) -> OperatorProcess:
+        [operator] = [each for each in _build(cluster, folder) if each["kind"] == "Deployment"]
+        command, *arguments = operator["spec"]["template"]["spec"]["containers"][0]["args"]
+        assert command == "run"
+        account = cluster.service_account_kubeconfig(SYSTEM, ACCOUNT)
+        process = OperatorProcess(account, tmp_path / f"operator-{len(started)}.log", *arguments, *further)
+        started.append(process)
+        if wait:
+            process.start_and_wait()
+        else:
+            process.start()
+        return process
+
+    yield start
+    for process in started:
+        process.stop()
+
+
+def _install(cluster: ControlPlane) -> None:
+    cluster.kubectl("apply", "--server-side", "--validate=strict", "--warnings-as-errors", "-k", str(BASE))
+    cluster.kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", str(CRDS))
+    allow = ("auth", "can-i", "list", "pods", "-A", f"--as={USER}")
+    wait_for(lambda: _answers(cluster, *allow), timeout=30, message="the rights of the operator, summed up")
+
+
+def _build(cluster: ControlPlane, folder: Path) -> list[Object]:
+    return [each for each in yaml.safe_load_all(cluster.kubectl("kustomize", str(folder))) if each]
+
+
+def _answers(cluster: ControlPlane, *question: str) -> bool:
+    """Whether `kubectl auth can-i` says yes."""
+    try:
+        return cluster.kubectl(*question).strip() == "yes"
+    except KubectlError as error:
+        if error.stderr.strip():
+            raise
+        return False
+
+
+def _everything(cpu: str = "100m") -> list[Object]:
+    """A quota, and of each kind that a buffer may refer to one object and its buffer."""
+    workloads = [_workload(kind, group, cpu) for kind, group in SCALABLE.items()]
+    buffers = [
+        buffer(
+            f"of-{kind.lower()}",
+            scalableRef={"kind": kind, "name": kind.lower()} | ({"apiGroup": group} if group else {}),
+            percentage=100,
+        )
+        for kind, group in SCALABLE.items()
+    ]
+    return [
+        quota(hard=HARD),
+        *workloads,
+        *buffers,
+        pod_template(),
+        buffer("of-podtemplate", podTemplateRef={"name": "unit"}, sizing=sizing()),
+    ]
+
+
+def _workload(kind: str, group: str, cpu: str) -> Object:
+    name = kind.lower()
+    template: Object = {"metadata": {"labels": {"app": name}}, "spec": pod_spec(cpu=cpu)}
+    spec: Object = {"template": template, "replicas": REPLICAS, "selector": {"matchLabels": {"app": name}}}
+    if kind == "Job":
+        template["spec"]["restartPolicy"] = "Never"
+        spec = {"template": template, "parallelism": REPLICAS, "completions": REPLICAS}
+    elif kind == "ReplicationController":
+        spec["selector"] = {"app": name}
+    return {
+        "apiVersion": f"{group}/v1" if group else "v1",
+        "kind": kind,
+        "metadata": {"name": name},
+        "spec": spec,
+    }
+
+
+def _wait_until_all_is_ready(cluster: ControlPlane, namespace: str) -> None:
+    wait_for_condition(cluster, namespace, "nsq/quota", "Ready", "True", "Reconciled")
+    for name in BUFFERS:
+        replicas = 180 if name == "of-podtemplate" else REPLICAS
+        wait_for_status(cluster, namespace, f"cbuf/{name}", {"replicas": replicas})
+        wait_for_condition(cluster, namespace, f"cbuf/{name}", "Ready", "True", "Reconciled")
+
+
+def _assert_nothing_was_refused(audit: AuditLog, operator: OperatorProcess) -> None:
+    assert [request for request in audit.requests() if request.code in (401, 403)] == []
+    assert "is forbidden: User" not in operator.output()
+
+
+# What is installed
+
+
+def test_the_base_is_built_as_expected(installed: ControlPlane) -> None:
+    built = _build(installed, BASE)
+    names = {(each["kind"], each["metadata"].get("namespace"), each["metadata"]["name"]) for each in built}
+    roles = ("operator", "operator-core", "operator-references", "view", "edit", "admin")
+    assert names == {
+        ("Namespace", None, SYSTEM),
+        ("CustomResourceDefinition", None, "namespacequotas.moorage.dev"),
+        ("CustomResourceDefinition", None, "capacitybuffers.moorage.dev"),
+        ("ServiceAccount", SYSTEM, ACCOUNT),
+        *(("ClusterRole", None, f"moorage-{role}") for role in roles),
+        ("ClusterRoleBinding", None, "moorage-operator"),
+        ("Service", SYSTEM, "moorage"),
+        ("Deployment", SYSTEM, "moorage"),
+    }
+    common = {"name": "moorage", "part-of": "moorage", "version": version()}
+    for each in built:
+        labels = each["metadata"]["labels"]
+        assert labels.items() >= {f"app.kubernetes.io/{key}": value for key, value in common.items()}.items()
+    [operator] = [each for each in built if each["kind"] == "Deployment"]
+    assert operator["spec"]["template"]["spec"]["containers"][0]["image"] == f"moorage:{version()}"
+
+
+@pytest.mark.parametrize("arguments", [("-k", str(BASE)), ("-f", str(EXAMPLES))], ids=["base", "examples"])
+def test_a_strict_dry_run_on_the_server_accepts(installed: ControlPlane, arguments: tuple[str, str]) -> None:
+    flags = ("--server-side", "--dry-run=server", "--validate=strict", "--warnings-as-errors")
+    assert installed.kubectl("apply", *flags, *arguments)
+
+
+def test_the_pod_is_admitted_by_the_restricted_profile_of_its_namespace(installed: ControlPlane) -> None:
+    assert (
+        installed.get("namespace", SYSTEM)["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
+    )
+    installed.kubectl("rollout", "status", "deployment/moorage", "-n", SYSTEM, "--timeout=60s")
+
+
+# What the operator may do
+
+
+def test_every_rule_is_needed_and_none_is_missing(
+    installed: ControlPlane, start_control_plane: Callable[..., ControlPlane], start_installed: StartInstalled
+) -> None:
+    # An API server that streams no lists, as older ones do not, is read page by page.
+    older = start_control_plane(audit=True, extra={"kube-apiserver": ["--feature-gates=WatchList=false"]})
+    _install(older)
+    used: set[tuple[str, str, str]] = set()
+    for cluster in (installed, older):
+        audit = AuditLog(cluster.place.audit_log, USER)
+        with cluster.namespace() as namespace:
+            cluster.apply(*_everything(), namespace=namespace)
+            operator = start_installed(cluster=cluster)
+            _wait_until_all_is_ready(cluster, namespace)
+            _assert_nothing_was_refused(audit, operator)
+            used |= {request.right for request in audit.requests()}
+            operator.stop()
+    given = set(rights(operator_rules([each for each in _build(installed, BASE) if each["kind"] == "ClusterRole"])))
+    assert (given - used, used - given) == (set(), set()), "rules that nothing uses; requests that no rule allows"
+
+
+def test_without_the_rule_for_pods_quotas_say_what_to_give(
+    installed: ControlPlane, namespace: str, start_installed: StartInstalled
+) -> None:
+    role: Object = installed.get("clusterrole", "moorage-operator-core")
+    rules = [rule for rule in role["rules"] if rule["resources"] != ["pods"]]
+    changes = json.dumps({"rules": rules})
+    installed.kubectl("patch", "clusterrole", "moorage-operator-core", "--type=merge", "-p", changes)
+    allow = ("auth", "can-i", "list", "pods", "-A", f"--as={USER}")
+    wait_for(lambda: not _answers(installed, *allow), timeout=30, message="the rule to be gone")
+    installed.apply(*_everything(), namespace=namespace)
+    start_installed(wait=False)
+    ready = wait_for_condition(installed, namespace, "nsq/quota", "Ready", "Unknown", "PodsUnknown", timeout=30)
+    assert "give the operator list and watch on pods" in ready["message"]
+    wait_for_condition(installed, namespace, "cbuf/of-podtemplate", "Ready", "True", "Reconciled")
+
+    installed.kubectl("apply", "--server-side", "--force-conflicts", "-k", str(BASE))
+    wait_for_condition(installed, namespace, "nsq/quota", "Ready", "True", "Reconciled", timeout=60)
+
+
+def test_a_custom_kind_is_sized_once_its_rules_are_added(
+    installed: ControlPlane, namespace: str, start_installed: StartInstalled
+) -> None:
+    _define_rollouts(installed)
+    rollout = _workload("Rollout", "argoproj.io", "100m")
+    reference = {"apiGroup": "argoproj.io", "kind": "Rollout", "name": "rollout"}
+    follower = buffer("of-rollout", scalableRef=reference, percentage=100)
+    installed.apply(rollout, follower, namespace=namespace)
+    start_installed()
+    ready = wait_for_condition(installed, namespace, "cbuf/of-rollout", "Ready", "False", "Forbidden")
+    assert "the verbs list, watch on rollouts in API group argoproj.io" in ready["message"]
+
+    [role] = yaml.safe_load_all((EXAMPLES / "clusterrole-rollouts.yaml").read_text())
+    installed.apply(role | {"rules": role["rules"][:1]})
+    needed = "the verbs get on rollouts/scale in API group argoproj.io"
+
+    def said() -> str:
+        return str(condition(status_of(installed, namespace, "cbuf/of-rollout"), "Ready").get("message"))
+
+    wait_for(lambda: needed in said(), timeout=60, message=lambda: f"{needed}; it says {said()}")
+
+    installed.apply(role)
+    wait_for_status(installed, namespace, "cbuf/of-rollout", {"replicas": REPLICAS}, timeout=60)
+
+    installed.kubectl("delete", "crd", "rollouts.argoproj.io")
+    wait_for_condition(installed, namespace, "cbuf/of-rollout", "Ready", "False", "KindNotServed", timeout=30)
+    _define_rollouts(installed)
+    installed.apply(rollout, namespace=namespace)
+    wait_for_status(installed, namespace, "cbuf/of-rollout", {"replicas": REPLICAS}, timeout=30)
+
+
+def test_limited_to_namespaces_it_needs_no_rights_in_the_cluster(
+    installed: ControlPlane, namespace: str, audit: AuditLog, start_installed: StartInstalled
+) -> None:
+    for team in ("team-a", "team-b"):
+        installed.kubectl("create", "namespace", team)
+        installed.wait_for_service_account(team)
+    flags = ("--server-side", "--validate=strict", "--warnings-as-errors")
+    installed.kubectl("apply", *flags, "-k", str(NAMESPACES))
+    installed.kubectl("delete", "clusterrolebinding", "moorage-operator")
+    allow = ("auth", "can-i", "list", "pods", f"--as={USER}")
+    wait_for(lambda: not _answers(installed, *allow, "-A"), timeout=30, message="the end of the rights everywhere")
+    assert _answers(installed, *allow, "-n", "team-a")
+    for team in ("team-a", "team-b", namespace):
+        installed.apply(*_everything(), namespace=team)
+    audit.rewind()
+
+    operator = start_installed(folder=NAMESPACES)
+    for team in ("team-a", "team-b"):
+        _wait_until_all_is_ready(installed, team)
+    assert status_of(installed, namespace, "nsq/quota") == {}
+    _assert_nothing_was_refused(audit, operator)
+    assert {request.namespace for request in audit.requests()} == {"team-a", "team-b"}
+
+
+def test_a_namespace_without_rights_disturbs_no_other(
+    installed: ControlPlane, namespace: str, start_installed: StartInstalled
+) -> None:
+    installed.kubectl("delete", "clusterrolebinding", "moorage-operator")
+    bind = (
+        "create",
+        "rolebinding",
+        "moorage",
+        "--clusterrole=moorage-operator",
+        f"--serviceaccount={SYSTEM}:{ACCOUNT}",
+    )
+    installed.kubectl(*bind, "-n", namespace)
+    with installed.namespace() as other:
+        for each in (namespace, other):
+            installed.apply(*_everything(), namespace=each)
+        operator = start_installed("-n", namespace, "-n", other, wait=False)
+        _wait_until_all_is_ready(installed, namespace)
+        assert status_of(installed, other, "nsq/quota") == {}
+
+        installed.kubectl(*bind, "-n", other)
+        wait_for_condition(installed, other, "nsq/quota", "Ready", "True", "Reconciled", timeout=60)
+        assert operator.get("/readyz") == "ok\n"
+
+
+def test_it_outlives_its_definitions(installed: ControlPlane, namespace: str, start_installed: StartInstalled) -> None:
+    installed.apply(*_everything(), namespace=namespace)
+    operator = start_installed()
+    _wait_until_all_is_ready(installed, namespace)
+    process = operator.pid
+    installed.kubectl("delete", "-k", str(CRDS))
+    wait_for(
+        lambda: "are not served" in operator.output(),
+        timeout=30,
+        message=lambda: f"word that the definitions are missing: {operator.output()}",
+    )
+    _install(installed)
+    installed.apply(*_everything(), namespace=namespace)
+    _wait_until_all_is_ready(installed, namespace)
+    assert operator.pid == process
+    assert operator.running
+
+
+# What people may do
+
+TEAM = {
+    "vera": {"view"},
+    "ed": {"view", "size"},
+    "ada": {"view", "size"},
+    "paula": {"view", "size", "limit"},
+}
+ROLES = {"vera": "view", "ed": "edit", "ada": "admin", "paula": "moorage-admin"}
+QUESTIONS = {
+    "view": [("get", "namespacequotas.moorage.dev"), ("watch", "capacitybuffers.moorage.dev")],
+    "size": [("create", "capacitybuffers.moorage.dev"), ("patch", "capacitybuffers.moorage.dev/scale")],
+    "limit": [("create", "namespacequotas.moorage.dev"), ("delete", "namespacequotas.moorage.dev")],
+}
+
+
+def test_a_team_sizes_its_buffers_and_the_platform_sets_its_quota(installed: ControlPlane, namespace: str) -> None:
+    for user, role in ROLES.items():
+        installed.kubectl("create", "rolebinding", user, "-n", namespace, f"--clusterrole={role}", f"--user={user}")
+    seen = ("auth", "can-i", "get", "namespacequotas.moorage.dev", "-n", namespace, "--as=vera")
+    wait_for(lambda: _answers(installed, *seen), timeout=30, message="the built-in roles to be extended")
+    may = {
+        user: {
+            what
+            for what, questions in QUESTIONS.items()
+            if all(_answers(installed, "auth", "can-i", *each, "-n", namespace, f"--as={user}") for each in questions)
+        }
+        for user in ROLES
+    }
+    assert may == TEAM
+
+
+# What users copy, and the end
+
+
+def test_the_examples_work(installed: ControlPlane, namespace: str, start_installed: StartInstalled) -> None:
+    installed.apply(deployment("web", replicas=40, cpu="2"), namespace=namespace)
+    installed.kubectl("apply", "--server-side", "-n", namespace, "-f", str(EXAMPLES))
+    start_installed()
+    for name, replicas in {"web": 180, "batch": 20, "web-share": 8}.items():
+        wait_for_status(installed, namespace, f"cbuf/{name}", {"replicas": replicas})
+    for name in ("team", "high-priority"):
+        wait_for_condition(installed, namespace, f"nsq/{name}", "Ready", "True", "Reconciled")
+
+
+def test_deleting_it_strands_nothing(installed: ControlPlane, namespace: str, start_installed: StartInstalled) -> None:
+    installed.apply(*_everything(), namespace=namespace)
+    operator = start_installed()
+    _wait_until_all_is_ready(installed, namespace)
+    operator.stop()
+    installed.kubectl("delete", "--timeout=60s", "-k", str(BASE), timeout=90)
+    assert installed.kubectl("get", "-k", str(BASE), "--ignore-not-found", "-o", "name") == ""
+
+
+def _define_rollouts(cluster: ControlPlane) -> None:
+    """Install a custom kind with a pod template and /scale."""
+    names = {"plural": "rollouts", "singular": "rollout", "kind": "Rollout", "listKind": "RolloutList"}
+    fields = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    scale = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
+    served: dict[str, Any] = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": fields, "status": fields}}},
+        "subresources": {"scale": scale, "status": {}},
+    }
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "rollouts.argoproj.io"},
+        "spec": {"group": "argoproj.io", "scope": "Namespaced", "names": names, "versions": [served]},
+    }
+    cluster.apply(definition)
+    cluster.kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd/rollouts.argoproj.io")

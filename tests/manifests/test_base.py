@@ -1,0 +1,146 @@
+"""The parts of the installation fit together, and give the operator no more than it is meant to have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from moorage.api import GROUP
+from moorage.cli.run import run
+from tests.manifests.documents import (
+    AGGREGATE,
+    BASE,
+    CRDS,
+    EXAMPLES,
+    NAMESPACES,
+    Object,
+    of_kind,
+    operator_rules,
+    read,
+    read_folder,
+    rights,
+    version,
+)
+
+SYSTEM_NAMESPACE = "moorage-system"
+OBJECTS = [document for document in read_folder(BASE) if document.path.name != "kustomization.yaml"]
+[DEPLOYMENT] = of_kind(OBJECTS, "Deployment")
+[SERVICE] = of_kind(OBJECTS, "Service")
+POD: Object = DEPLOYMENT["spec"]["template"]["spec"]
+[CONTAINER] = POD["containers"]
+ROLES = of_kind(OBJECTS, "ClusterRole")
+
+
+def kustomization(folder: Path) -> Object:
+    [document] = read(folder / ("Kustomization" if folder == CRDS else "kustomization.yaml"))
+    return document.content
+
+
+@pytest.mark.parametrize("folder", [BASE, CRDS, NAMESPACES], ids=lambda folder: folder.name)
+def test_every_file_is_part_of_the_kustomization(folder: Path) -> None:
+    files = {path.name for path in folder.glob("*.yaml")} - {"kustomization.yaml"}
+    assert files == {each for each in kustomization(folder)["resources"] if each.endswith(".yaml")}
+
+
+def test_image_and_labels_have_the_version_of_the_project() -> None:
+    built = kustomization(BASE)
+    assert built["images"] == [{"name": CONTAINER["image"], "newTag": version()}]
+    [labels] = built["labels"]
+    assert labels["pairs"]["app.kubernetes.io/version"] == version()
+    assert labels["includeTemplates"]
+    assert not labels.get("includeSelectors"), "a selector cannot be changed, and the version does"
+
+
+def test_the_image_names_no_registry() -> None:
+    assert "/" not in CONTAINER["image"]
+
+
+def test_everything_with_a_namespace_is_in_ours() -> None:
+    spaces = {each.content["metadata"].get("namespace") for each in OBJECTS}
+    assert spaces == {None, SYSTEM_NAMESPACE}
+    assert [each["metadata"]["name"] for each in of_kind(OBJECTS, "Namespace")] == [SYSTEM_NAMESPACE]
+
+
+def test_selectors_find_the_pod() -> None:
+    labels = DEPLOYMENT["spec"]["template"]["metadata"]["labels"]
+    assert DEPLOYMENT["spec"]["selector"]["matchLabels"] == labels
+    assert SERVICE["spec"]["selector"] == labels
+
+
+def test_probes_and_service_use_the_port_that_is_served() -> None:
+    default = next(each.default for each in run.params if each.name == "port")
+    assert CONTAINER["ports"] == [{"name": "http", "containerPort": default}]
+    probes = {name: CONTAINER[name]["httpGet"] for name in ("startupProbe", "livenessProbe", "readinessProbe")}
+    assert {each["port"] for each in probes.values()} == {"http"}
+    assert {name: each["path"] for name, each in probes.items()} == {
+        "startupProbe": "/healthz",
+        "livenessProbe": "/healthz",
+        "readinessProbe": "/readyz",
+    }
+    assert [each["targetPort"] for each in SERVICE["spec"]["ports"]] == ["http"]
+
+
+def test_the_command_line_has_the_arguments() -> None:
+    command, *arguments = CONTAINER["args"]
+    assert command == run.name
+    run.make_context("run", [*arguments, *_added_arguments()])
+
+
+def test_the_service_account_is_bound_to_the_role() -> None:
+    [account] = of_kind(OBJECTS, "ServiceAccount")
+    subject = {"kind": "ServiceAccount", "name": account["metadata"]["name"], "namespace": SYSTEM_NAMESPACE}
+    bindings = [*of_kind(OBJECTS, "ClusterRoleBinding"), *of_kind(read_folder(NAMESPACES), "RoleBinding")]
+    for binding in bindings:
+        assert binding["roleRef"]["name"] == "moorage-operator"
+        assert binding["subjects"] == [subject]
+    assert POD["serviceAccountName"] == account["metadata"]["name"]
+
+
+def test_only_the_operator_gets_a_token() -> None:
+    [account] = of_kind(OBJECTS, "ServiceAccount")
+    assert account["automountServiceAccountToken"] is False
+    assert POD["automountServiceAccountToken"] is True
+
+
+def test_the_role_sums_up_those_with_the_label() -> None:
+    [summed] = [role for role in ROLES if "aggregationRule" in role]
+    assert summed["aggregationRule"]["clusterRoleSelectors"] == [{"matchLabels": {AGGREGATE: "true"}}]
+    assert "rules" not in summed, "the controller manager owns them"
+
+
+def test_the_operator_writes_to_nothing_but_our_kinds_and_only_by_patch() -> None:
+    reads = {"get", "list", "watch"}
+    allowed = set(rights(operator_rules([*ROLES, *of_kind(read_folder(EXAMPLES), "ClusterRole")])))
+    writes = {right for right in allowed if right[2] not in reads}
+    ours = ("namespacequotas", "namespacequotas/status", "capacitybuffers", "capacitybuffers/status")
+    assert writes == {(GROUP, resource, "patch") for resource in ours}
+    assert "*" not in {part for right in allowed for part in right}
+
+
+def test_a_team_cannot_raise_its_own_quota() -> None:
+    users = {
+        role["metadata"]["name"]: role["metadata"].get("labels", {}) for role in ROLES if role not in _operator_roles()
+    }
+    aggregated = {name for name, labels in users.items() if any("aggregate-to" in label for label in labels)}
+    assert aggregated == {"moorage-view", "moorage-edit"}
+    for role in ROLES:
+        if role["metadata"]["name"] in aggregated:
+            for _, resource, verb in rights(role["rules"]):
+                assert not resource.startswith("namespacequotas") or verb in {"get", "list", "watch"}
+
+
+def test_the_namespaces_of_the_overlay_are_those_that_it_gives_rights_in() -> None:
+    bound = {each["metadata"]["namespace"] for each in of_kind(read_folder(NAMESPACES), "RoleBinding")}
+    assert bound == {argument.removeprefix("--namespace=") for argument in _added_arguments()}
+
+
+def _added_arguments() -> list[str]:
+    """Return the arguments that the overlay adds."""
+    patches = [yaml.safe_load(each["patch"]) for each in kustomization(NAMESPACES)["patches"]]
+    return [step["value"] for patch in patches if isinstance(patch, list) for step in patch]
+
+
+def _operator_roles() -> list[Object]:
+    return [role for role in ROLES if role["metadata"]["name"].startswith("moorage-operator")]
