@@ -1,6 +1,7 @@
 """Fixtures for tests against a real API server."""
 
+from tests.cluster.clients import rest
 from tests.cluster.crds import api_server, crds
 from tests.cluster.operators import operator, start_operator
 
-__all__ = ["api_server", "crds", "operator", "start_operator"]
+__all__ = ["api_server", "crds", "operator", "rest", "start_operator"]
