@@ -139,6 +139,12 @@ class ObjectMeta(_Object, frozen=True):
     owner_references: list[OwnerReference] | None = None
 
     @property
+    def version(self) -> int:
+        """The resource version as a number that can be compared; 0 when it is not one, as aggregated APIs may have."""
+        text = self.resource_version
+        return int(text) if text.isascii() and text.isdigit() else 0
+
+    @property
     def controller(self) -> OwnerReference | None:
         """The owner that manages this object, if any."""
         return next((owner for owner in self.owner_references or () if owner.controller), None)

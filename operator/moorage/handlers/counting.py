@@ -41,7 +41,7 @@ def accepted(resource: Resource) -> str:
 def decoder(resource: Resource, shapes: Shapes, classes: DeviceClasses) -> Decode:
     """Return what makes a record of an encoded object of a resource.
 
-    It raises msgspec.MsgspecError, QuantityError or ValueError for one that cannot be read.
+    It raises msgspec.MsgspecError or QuantityError for one that cannot be read.
     """
     match resource.label:
         case "pods":

@@ -29,7 +29,8 @@ class Ledger:
     def __init__(self) -> None:
         self._objects: dict[str, dict[str, ObjectUse]] = {}
         """By resource and uid."""
-        self._by_namespace: dict[str, dict[str, ObjectUse]] = {}
+        self._by_namespace: dict[str, dict[str, dict[str, ObjectUse]]] = {}
+        """By namespace, resource and uid: what two APIs serve of one object (OpenShift does that) has one uid."""
         self._accounts: dict[str, dict[str, Account]] = {}
         self._released: set[str] = set()
         self._releases: list[tuple[float, str]] = []
@@ -149,13 +150,9 @@ class Ledger:
             self.delete(uid, resource)
 
     def objects(self, resource: str = PODS, namespace: str | None = None) -> Mapping[str, ObjectUse]:
-        """Return the objects held of a resource, by uid: everywhere, as a view that later events change, or in one
-        namespace, as a copy.
-        """
-        if namespace is None:
-            return self._objects.get(resource, {})
-        held = self._by_namespace.get(namespace, {})
-        return {uid: use for uid, use in held.items() if use.shape.resource == resource}
+        """Return the objects held of a resource, everywhere or in one namespace, by uid; later events change it."""
+        held = self._objects if namespace is None else self._by_namespace.get(namespace, {})
+        return held.get(resource, {})
 
     def __len__(self) -> int:
         return sum(len(each) for each in self._objects.values())
@@ -192,8 +189,9 @@ class Ledger:
 
     def _counted(self, namespace: str, terms: Terms) -> Account:
         account = Account(terms)
-        for use in self._by_namespace.get(namespace, {}).values():
-            account.charge(use, self._amounts(use), +1)
+        for held in self._by_namespace.get(namespace, {}).values():
+            for use in held.values():
+                account.charge(use, self._amounts(use), +1)
         return account
 
     def _charge(self, use: ObjectUse, sign: int) -> None:
@@ -213,24 +211,26 @@ class Ledger:
         return self._claims.amounts(use) if use.claim is not None else self._own_amounts(use)
 
     def _own_amounts(self, use: ObjectUse) -> Mapping[str, int]:
-        return _ONLY_AN_OBJECT if use.uid in self._released else use.shape.amounts
+        return _ONLY_AN_OBJECT if use.released_at is not None and use.uid in self._released else use.shape.amounts
 
     def _hold(self, use: ObjectUse) -> None:
         self._objects.setdefault(use.shape.resource, {})[use.uid] = use
-        self._by_namespace.setdefault(use.namespace, {})[use.uid] = use
+        self._by_namespace.setdefault(use.namespace, {}).setdefault(use.shape.resource, {})[use.uid] = use
 
     def _drop(self, use: ObjectUse) -> None:
-        for index, key in ((self._objects, use.shape.resource), (self._by_namespace, use.namespace)):
-            held = index[key]
-            del held[use.uid]
-            if not held:
-                del index[key]
+        resource, place = use.shape.resource, self._by_namespace[use.namespace]
+        for index in (self._objects, place):
+            del index[resource][use.uid]
+            if not index[resource]:
+                del index[resource]
+        if not place:
+            del self._by_namespace[use.namespace]
 
 
 def _counts_alike(old: ObjectUse, new: ObjectUse) -> bool:
     return (
         old.shape is new.shape
         and old.released_at == new.released_at
-        and old.holder == new.holder
+        and old.owner == new.owner
         and old.claim == new.claim
     )

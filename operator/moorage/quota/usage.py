@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,18 +16,24 @@ Facts = ScopeFacts | ClaimFacts | None
 """What scopes can ask about an object; None when no scope ever selects its kind."""
 
 
+_SHARED_TEXTS = 50_000
+"""How many names of owners and namespaces are remembered to make equal ones one string in memory."""
+
+
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Shape:
     """What objects that are alike count for, by source name (see `names`), in nano-units."""
 
     resource: str
     """What they are, such as `pods` or `deployments.apps`."""
+    kind: str
+    """The same as a kind, such as `Pod`."""
     amounts: Mapping[str, int]
     facts: Facts = None
 
 
 class ObjectUse(msgspec.Struct, frozen=True, gc=False):
-    """One stored object, as far as quotas care: some 400 bytes, whatever the object's own size."""
+    """One stored object, as far as quotas care: some 300 bytes, whatever the object's own size."""
 
     uid: str
     namespace: str
@@ -37,10 +42,15 @@ class ObjectUse(msgspec.Struct, frozen=True, gc=False):
     shape: Shape
     released_at: float | None = None
     """Seconds since the epoch after which a pod that is being deleted counts as an object only."""
-    holder: str = ""
-    """The workload it belongs to, such as `Deployment/web`, or the object itself."""
+    owner: str = ""
+    """The workload it belongs to, such as `Deployment/web`; empty for an object of its own."""
     claim: Claimed | None = None
     """How a claim for devices and its pod share what they ask for."""
+
+    @property
+    def holder(self) -> str:
+        """Who holds what it counts for: its workload, or the object itself, such as `Secret/web`."""
+        return self.owner or f"{self.shape.kind}/{self.name}"
 
 
 class Claimed(msgspec.Struct, frozen=True, gc=False):
@@ -57,18 +67,11 @@ class Claimed(msgspec.Struct, frozen=True, gc=False):
 
 
 class Shapes:
-    """Makes equal shapes one object in memory, for as long as any object has that shape."""
+    """Makes records; equal shapes are one object in memory, for as long as any record has that shape."""
 
     def __init__(self) -> None:
         self._shapes: WeakValueDictionary[object, Shape] = WeakValueDictionary()
-
-    def shape(self, resource: str, amounts: Mapping[str, int], facts: Facts = None) -> Shape:
-        """Return the one shape with these values."""
-        key = (resource, facts, tuple(sorted(amounts.items())))
-        shape = self._shapes.get(key)
-        if shape is None:
-            shape = self._shapes[key] = Shape(resource, amounts, facts)
-        return shape
+        self._texts: dict[str, str] = {}
 
     def use(
         self,
@@ -81,30 +84,40 @@ class Shapes:
         claim: Claimed | None = None,
         released_at: float | None = None,
     ) -> ObjectUse:
-        """Return the record of a stored object.
-
-        Raises ValueError when the resource version is no number.
-        """
+        """Return the record of a stored object."""
         return ObjectUse(
             uid=meta.uid,
-            namespace=sys.intern(meta.namespace),
+            namespace=self._shared(meta.namespace),
             name=meta.name,
-            resource_version=int(meta.resource_version or "0"),
-            shape=self.shape(resource, amounts, facts),
+            resource_version=meta.version,
+            shape=self._shape(resource, kind, amounts, facts),
             released_at=released_at,
-            holder=sys.intern(holder(meta, kind)),
+            owner=self._shared(owner_of(meta)),
             claim=claim,
         )
 
+    def _shape(self, resource: str, kind: str, amounts: Mapping[str, int], facts: Facts) -> Shape:
+        key = (resource, kind, facts, tuple(sorted(amounts.items())))
+        shape = self._shapes.get(key)
+        if shape is None:
+            shape = self._shapes[key] = Shape(resource, kind, amounts, facts)
+        return shape
 
-def holder(meta: ObjectMeta, kind: str) -> str:
-    """Return the workload that an object belongs to: its controller, or itself when it has none.
+    def _shared(self, text: str) -> str:
+        """Make equal texts one string. Not by `sys.intern`: Python 3.12 never forgets those, and Jobs come and go."""
+        if len(self._texts) >= _SHARED_TEXTS:
+            self._texts.clear()
+        return self._texts.setdefault(text, text)
+
+
+def owner_of(meta: ObjectMeta) -> str:
+    """Return the workload that an object belongs to, which is its controller; an empty text when it has none.
 
     A Deployment's pods belong to a ReplicaSet whose name is the Deployment's and the pods' template hash.
     """
     owner = meta.controller
     if owner is None:
-        return f"{kind}/{meta.name}"
+        return ""
     if owner.kind == "ReplicaSet" and meta.labels is not None and meta.labels.pod_template_hash:
         deployment = owner.name.removesuffix(f"-{meta.labels.pod_template_hash}")
         if deployment != owner.name:

@@ -4,7 +4,7 @@ import pytest
 
 from moorage.quota.ledger import Ledger, Terms
 from moorage.quota.scopes import Requirement
-from tests.builders import nano, pod_use
+from tests.builders import nano, object_use, pod_use, service_use, volume_claim_use
 
 ALL = Terms(frozenset({"pods", "count/pods", "requests.cpu", "requests.memory", "limits.cpu"}))
 HIGH = Terms(frozenset({"pods"}), (Requirement("PriorityClass", "In", frozenset({"high"})),))
@@ -271,6 +271,97 @@ class TestRelist:
     def test_a_list_may_be_read_once_only(self, ledger: Ledger) -> None:
         ledger.replace(pod_use(uid, cpu="1") for uid in "abc")
         assert len(ledger) == 3
+
+
+EVERYTHING = Terms(frozenset({"pods", "secrets", "count/widgets.example.com", "services", "requests.storage"}))
+
+
+class TestSeveralResources:
+    @pytest.fixture
+    def ledger(self) -> Ledger:
+        """A ledger with one quota, and one object of each kind that it counts."""
+        ledger = Ledger()
+        ledger.set_quota("team-a", "all", EVERYTHING)
+        for use in (
+            pod_use("p"),
+            object_use("s"),
+            object_use("w", resource="widgets.example.com", kind="Widget"),
+            service_use("svc"),
+            volume_claim_use("v", storage="3"),
+        ):
+            ledger.put(use)
+        ledger.take_changed()
+        return ledger
+
+    def test_each_counts_under_its_own_names(self, ledger: Ledger) -> None:
+        assert used(ledger) == nano(
+            **{
+                "pods": "1",
+                "secrets": "1",
+                "count/widgets.example.com": "1",
+                "services": "1",
+                "requests.storage": "3",
+            }
+        )
+        assert len(ledger) == 5
+        assert [len(ledger.objects(resource)) for resource in sorted(EVERYTHING.resources)] == [1, 1, 1, 1, 1]
+
+    def test_a_list_of_one_leaves_the_others_alone(self, ledger: Ledger) -> None:
+        before = used(ledger)
+        ledger.replace([object_use("t"), object_use("u")], resource="secrets")
+        assert used(ledger) == before | nano(secrets="2")
+        ledger.replace([], resource="secrets")
+        assert used(ledger) == {name: amount for name, amount in before.items() if name != "secrets"}
+        assert ledger.objects("secrets") == ledger.objects("secrets", "team-a") == {}
+
+    def test_a_list_of_one_namespace_and_resource_leaves_all_others_alone(self, ledger: Ledger) -> None:
+        ledger.put(object_use("elsewhere", namespace="team-b"))
+        ledger.replace([], resource="secrets", namespace="team-a")
+        assert set(ledger.objects("secrets")) == {"elsewhere"}
+        assert len(ledger) == 5
+
+    def test_deleting_one_needs_its_resource(self, ledger: Ledger) -> None:
+        ledger.delete("s")
+        assert len(ledger) == 5
+        ledger.delete("s", "secrets")
+        assert ledger.get("s", "secrets") is None
+        assert "secrets" not in used(ledger)
+
+    def test_what_two_apis_serve_of_one_object_does_not_get_mixed_up(self) -> None:
+        ledger = Ledger()
+        names = frozenset({"count/rolebindings.rbac.authorization.k8s.io", "count/rolebindings.example.com"})
+        ledger.set_quota("team-a", "all", Terms(names))
+        both = [object_use("u", resource=name.removeprefix("count/"), kind="RoleBinding") for name in sorted(names)]
+        for use in both:
+            ledger.put(use)
+        assert used(ledger) == {name: nano(x="1")["x"] for name in names}
+        assert ledger.recount()["team-a", "all"] == ledger.usage("team-a", "all")
+        for use in both:
+            ledger.delete(use.uid, use.shape.resource)
+        assert (used(ledger), len(ledger)) == ({}, 0)
+
+    def test_the_resources_that_quotas_count_are_those_of_all_their_names(self, ledger: Ledger) -> None:
+        everything = {"pods", "secrets", "widgets.example.com", "services", "persistentvolumeclaims"}
+        assert ledger.resources() == everything
+        ledger.set_quota("team-b", "gpu", Terms(frozenset({"requests.x.com/gpu", "x.com/gpu"})))
+        assert ledger.resources() == everything | {"resourceclaims.resource.k8s.io"}
+        ledger.remove_quota("team-a", "all")
+        assert ledger.resources() == {"pods", "resourceclaims.resource.k8s.io"}
+
+    def test_quotas_are_found_by_what_they_count(self, ledger: Ledger) -> None:
+        ledger.set_quota("team-b", "gpu", Terms(frozenset({"requests.x.com/gpu"})))
+        assert ledger.quotas_counting({"secrets"}) == [("team-a", "all")]
+        assert ledger.quotas_counting({"resourceclaims.resource.k8s.io", "x"}) == [("team-b", "gpu")]
+        assert set(ledger.quotas_counting({"pods"})) == {("team-a", "all"), ("team-b", "gpu")}
+        assert ledger.quotas_counting(set()) == []
+
+    def test_only_the_quotas_that_count_it_are_told_of_a_change(self, ledger: Ledger) -> None:
+        ledger.set_quota("team-a", "services", Terms(frozenset({"services.nodeports"})))
+        ledger.take_changed()
+        ledger.put(object_use("another"))
+        assert ledger.take_changed() == {("team-a", "all")}
+        ledger.put(service_use("svc", type="NodePort"))
+        assert ledger.take_changed() == {("team-a", "all"), ("team-a", "services")}
 
 
 def test_a_recount_from_the_pods_alone_agrees_with_the_running_totals(ledger: Ledger) -> None:

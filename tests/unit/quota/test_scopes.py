@@ -1,10 +1,10 @@
-"""Which pods a quota with scopes counts."""
+"""Which pods and claims for volumes a quota with scopes counts."""
 
 import msgspec
 import pytest
 
 from moorage.objects import Affinity, Pod, PodSpec
-from moorage.quota.scopes import POD_SCOPES, Requirement, ScopeFacts, scope_facts, selects
+from moorage.quota.scopes import POD_SCOPES, ClaimFacts, Requirement, ScopeFacts, scope_facts, selects
 from tests.builders import container, pod_affinity, pod_spec, pod_status, resources
 
 
@@ -124,6 +124,55 @@ class TestCrossNamespacePodAffinity:
 def test_a_plain_pod_has_nothing_that_a_scope_would_single_out() -> None:
     assert scope_facts(pod_spec(cpu="1")) == ScopeFacts()
     assert [scope for scope in POD_SCOPES if matches(pod_spec(cpu="1"), scope)] == ["NotTerminating", "NotBestEffort"]
+
+
+class TestVolumeAttributesClass:
+    @pytest.mark.parametrize(
+        ("operator", "values", "selected"),
+        [
+            ("In", ["gold"], ["gold", "gold+silver"]),
+            ("In", ["gold", "silver"], ["gold", "silver", "gold+silver"]),
+            ("In", ["absent"], []),
+            ("NotIn", ["gold"], ["", "silver", "gold+silver"]),
+            ("NotIn", ["gold", "silver"], [""]),
+            ("NotIn", ["absent"], ["", "gold", "silver", "gold+silver"]),
+            ("Exists", [], ["gold", "silver", "gold+silver"]),
+            ("DoesNotExist", [], [""]),
+        ],
+    )
+    def test_a_claim_matches_when_one_of_its_classes_does(
+        self, operator: str, values: list[str], selected: list[str]
+    ) -> None:
+        requirement = Requirement("VolumeAttributesClass", operator, frozenset(values))
+        claims = ["", "gold", "silver", "gold+silver"]
+        facts = {each: ClaimFacts(frozenset(each.split("+") if each else ())) for each in claims}
+        assert [each for each in claims if selects([requirement], facts[each])] == selected
+
+    def test_all_its_requirements_must_hold(self) -> None:
+        two = [
+            Requirement("VolumeAttributesClass", "In", frozenset({"gold"})),
+            Requirement("VolumeAttributesClass", "NotIn", frozenset({"gold"})),
+        ]
+        assert not selects(two, ClaimFacts(frozenset({"gold"})))
+        assert selects(two, ClaimFacts(frozenset({"gold", "silver"})))
+
+    @pytest.mark.parametrize("scope", POD_SCOPES)
+    def test_claims_match_no_scope_of_pods_and_pods_not_this_one(self, scope: str) -> None:
+        assert not selects([Requirement(scope)], ClaimFacts(frozenset({"gold"})))
+        both = [Requirement(scope), Requirement("VolumeAttributesClass")]
+        assert not selects(both, ClaimFacts(frozenset({"gold"})))
+        assert not selects(both, scope_facts(pod_spec(priority_class="high", deadline=5)))
+
+
+class TestOtherObjects:
+    @pytest.mark.parametrize("scope", [*POD_SCOPES, "VolumeAttributesClass"])
+    @pytest.mark.parametrize("operator", ["Exists", "DoesNotExist", "NotIn"])
+    def test_they_match_no_scope_whatever_the_operator(self, scope: str, operator: str) -> None:
+        assert not selects([Requirement(scope, operator, frozenset({"x"}))], None)
+
+    def test_without_scopes_everything_is_selected(self) -> None:
+        assert selects([], None)
+        assert selects([], ClaimFacts())
 
 
 class TestSeveral:

@@ -11,6 +11,6 @@ from moorage.quota.usage import ObjectUse, Shapes
 def object_use(found: AnyObject, resource: str, kind: str, shapes: Shapes) -> ObjectUse:
     """Return the record of a stored object of a resource such as `secrets` or `deployments.apps`.
 
-    It counts until it is gone, whatever its state. Raises ValueError when the resource version is no number.
+    It counts until it is gone, whatever its state.
     """
     return shapes.use(resource, found.metadata, {f"{COUNT}{resource}": NANO}, kind=kind)

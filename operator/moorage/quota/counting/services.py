@@ -12,10 +12,7 @@ from moorage.quota.usage import ObjectUse, Shapes
 
 
 def service_use(service: Service, shapes: Shapes) -> ObjectUse:
-    """Return the record of a stored service.
-
-    Raises ValueError when the resource version is no number.
-    """
+    """Return the record of a stored service."""
     counted = {f"{COUNT}{SERVICES}": NANO}
     if service.spec.type == "LoadBalancer":
         counted[LOAD_BALANCERS] = NANO

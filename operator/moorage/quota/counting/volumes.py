@@ -16,7 +16,7 @@ from moorage.resources import amounts
 def volume_claim_use(claim: VolumeClaim, shapes: Shapes) -> ObjectUse:
     """Return the record of a stored claim; it counts in every phase, also while a finalizer holds it.
 
-    Raises QuantityError when an amount does not parse, ValueError when the resource version is no number.
+    Raises QuantityError when an amount does not parse.
     """
     storage = _storage(claim)
     counted = {f"{COUNT}{VOLUME_CLAIMS}": NANO, STORAGE: storage}
