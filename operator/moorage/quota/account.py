@@ -27,16 +27,14 @@ class Terms:
         found = (counted(name) for name in self.names)
         return frozenset(resource for each in found if each is not None for resource in each.resources)
 
-    def sources(self) -> dict[str, str]:
-        """Return, for every name that is counted, the source under which its usage is kept."""
-        found = {name: each.source for name in self.names if (each := counted(name)) is not None}
+    def sources(self) -> dict[str, tuple[str, ...]]:
+        """Return, for every name that is counted, the sources that its usage is the sum of."""
+        found = {name: (each.source,) for name in self.names if (each := counted(name)) is not None}
         if any(name == f"{COUNT}{DEVICE_CLAIMS}" or name.endswith(DEVICE_CLASS_SUFFIX) for name in self.names):
             # A quirk of the native controller: see `counting.devices.MISSING_CLASS`.
-            found |= {
-                f"{MISSING_CLASS}{name}": f"{MISSING_CLASS}{source}"
-                for name, source in found.items()
-                if source.startswith(IMPLICIT_DEVICE_PREFIX)
-            }
+            for name, (source,) in found.items():
+                if source.startswith(IMPLICIT_DEVICE_PREFIX):
+                    found[name] = (source, f"{MISSING_CLASS}{source}")
         return found
 
 
@@ -70,7 +68,7 @@ class Account:
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
         self._sources = terms.sources()
-        self._used: dict[str, int] = dict.fromkeys(self._sources.values(), 0)
+        self._used: dict[str, int] = {source: 0 for sources in self._sources.values() for source in sources}
         self._pods = 0
         self._held: dict[str, _Held] = {}
 
@@ -107,18 +105,15 @@ class Account:
 
     def usage(self) -> Usage:
         """Return what is used under every name that is counted."""
-        used = {name: self._used[source] for name, source in self._sources.items()}
-        for name in [name for name in used if name.startswith(MISSING_CLASS)]:
-            used[name.removeprefix(MISSING_CLASS)] += used.pop(name)
-        return Usage(used, self._pods)
+        return Usage({name: _sum(self._used, sources) for name, sources in self._sources.items()}, self._pods)
 
     def holders(self, name: str, most: int | None = SHOWN_HOLDERS) -> list[Holder]:
         """Return the workloads that use most of a resource, the largest first; `most` None for all of them."""
-        source = self._sources[name]
+        sources = self._sources[name]
         found = (
             Holder(workload, amount, held.pods)
             for workload, held in self._held.items()
-            if (amount := held.amounts.get(source, 0))
+            if (amount := _sum(held.amounts, sources))
         )
         if most is None:
             return sorted(found, key=_largest_first)
@@ -126,6 +121,10 @@ class Account:
 
     def _selects(self, facts: Facts) -> bool:
         return selects(self.terms.requirements, facts)
+
+
+def _sum(amounts: Mapping[str, int], sources: tuple[str, ...]) -> int:
+    return sum(amounts.get(source, 0) for source in sources)
 
 
 def _largest_first(holder: Holder) -> tuple[int, str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
+from moorage.quota.counting.devices import MISSING_CLASS
 from moorage.quota.usage import ObjectUse
 
 _NEVER = datetime.max.replace(tzinfo=UTC)
@@ -58,17 +59,21 @@ class SharedClaims:
         if use.claim is None or not use.claim.pod:
             return own
         pod = self._pod(use.claim.pod)
-        first = self._first(pod) if pod is not None else None
-        if pod is None or first is None or first.uid != use.uid:
+        if pod is None or pod.namespace != use.namespace or self._first(pod) != use.uid:
             return own
         asked = self._own_amounts(pod)
-        shared = {source: max(own.get(source, 0) - asked.get(source, 0), 0) for source in use.claim.shared}
-        return {**own, **shared}
+        beyond = {
+            source: max(own[source] - asked.get(source.removeprefix(MISSING_CLASS), 0), 0)
+            for source in use.claim.shared
+        }
+        return {**own, **beyond}
 
-    def _first(self, pod: ObjectUse) -> ObjectUse | None:
-        named = pod.claim.name if pod.claim is not None else ""
-        claims = [claim for claim in self._claims.get(pod.uid, {}).values() if named in ("", claim.name)]
-        return min(claims, key=_age, default=None)
+    def _first(self, pod: ObjectUse) -> str:
+        """Return the uid of the claim that shares with its pod; empty when none does."""
+        claims = [claim for claim in self._claims.get(pod.uid, {}).values() if claim.namespace == pod.namespace]
+        if pod.claim is not None:
+            claims = [claim for claim in claims if claim.name == pod.claim.name]
+        return min(claims, key=_age).uid if claims else ""
 
 
 def _age(use: ObjectUse) -> tuple[datetime, str]:

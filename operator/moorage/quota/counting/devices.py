@@ -23,18 +23,15 @@ DeviceClasses = Mapping[str, str | None]
 
 
 def device_claim_use(claim: ResourceClaim, classes: DeviceClasses, shapes: Shapes) -> ObjectUse:
-    """Return the record of a stored claim; whether it is allocated makes no difference.
-
-    Raises ValueError when the resource version is no number.
-    """
+    """Return the record of a stored claim; whether it is allocated makes no difference."""
     counted = {f"{COUNT}{DEVICE_CLAIMS}": NANO}
     shared = []
     for name, devices in _devices(claim).items():
         amount = devices * NANO
         counted[f"{name}{DEVICE_CLASS_SUFFIX}"] = amount
-        implicit = f"{IMPLICIT_DEVICE_PREFIX}{name}"
+        implicit = f"{'' if name in classes else MISSING_CLASS}{IMPLICIT_DEVICE_PREFIX}{name}"
         shared.append(implicit)
-        counted[implicit if name in classes else f"{MISSING_CLASS}{implicit}"] = amount
+        counted[implicit] = amount
         if extended := classes.get(name):
             shared.append(f"requests.{extended}")
             counted[f"requests.{extended}"] = counted.get(f"requests.{extended}", 0) + amount
@@ -62,9 +59,13 @@ def _largest(choice: DeviceRequestChoice) -> dict[str, int]:
 
 
 def _count(request: DeviceRequest) -> int:
-    if request.allocation_mode == "All":
-        return DEVICES_OF_ALL
-    return 1 if request.count is None else request.count
+    """Return how many devices are asked for at most; nobody knows for a mode that is newer than this code."""
+    match request.allocation_mode:
+        case "All":
+            return DEVICES_OF_ALL
+        case "ExactCount" | "" | None:
+            return request.count or 1
+    return 0
 
 
 def _claimed(claim: ResourceClaim, shared: tuple[str, ...]) -> Claimed | None:
