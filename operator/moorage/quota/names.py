@@ -31,7 +31,32 @@ IMPLICIT_DEVICE_PREFIX = "requests.deviceclass.resource.kubernetes.io/"
 
 _COMPUTE = ("cpu", "memory", "ephemeral-storage")
 _LEGACY_COUNTS = ("configmaps", "secrets", "replicationcontrollers", "resourcequotas", SERVICES, VOLUME_CLAIMS)
-_NEVER_COUNTED = ("events", "events.events.k8s.io", "bindings", "componentstatuses")
+_NEVER_COUNTED = (
+    "events",
+    "events.events.k8s.io",
+    "bindings",
+    "componentstatuses",
+    "tokenreviews.authentication.k8s.io",
+    "selfsubjectreviews.authentication.k8s.io",
+    "subjectaccessreviews.authorization.k8s.io",
+    "selfsubjectaccessreviews.authorization.k8s.io",
+    "localsubjectaccessreviews.authorization.k8s.io",
+    "selfsubjectrulesreviews.authorization.k8s.io",
+)
+_GROUPS = {
+    "apps": ("deployments", "replicasets", "statefulsets", "daemonsets", "controllerrevisions"),
+    "autoscaling": ("horizontalpodautoscalers",),
+    "batch": ("jobs", "cronjobs"),
+    "coordination.k8s.io": ("leases",),
+    "discovery.k8s.io": ("endpointslices",),
+    "networking.k8s.io": ("ingresses", "networkpolicies"),
+    "policy": ("poddisruptionbudgets",),
+    "rbac.authorization.k8s.io": ("roles", "rolebindings"),
+    "resource.k8s.io": ("resourceclaims", "resourceclaimtemplates"),
+    "storage.k8s.io": ("csistoragecapacities",),
+}
+_GROUP_OF = {resource: group for group, resources in _GROUPS.items() for resource in resources}
+"""Built-in resources that people think have no group; the core group will never have others of these names."""
 _DISPLAY_ORDER = (
     "requests.cpu",
     "cpu",
@@ -93,6 +118,8 @@ def why_not_counted(name: str) -> str | None:
     if name.startswith(COUNT):
         if resource in (LOAD_BALANCERS, NODE_PORTS):
             return f"{name} would be a resource in API group {resource.partition('.')[2]}; write {resource}"
+        if group := _GROUP_OF.get(resource):
+            return f"{name} counts nothing, since {resource} belong to an API group; write {name}.{group}"
         return f"{name} is never counted by Kubernetes" if resource in _NEVER_COUNTED else None
     if counted(name) is not None:
         return None

@@ -98,6 +98,19 @@ def test_a_name_counts_under_its_source_and_of_its_resources(
         ("count/events", "count/events is never counted by Kubernetes"),
         ("count/events.events.k8s.io", "count/events.events.k8s.io is never counted by Kubernetes"),
         ("count/bindings", "count/bindings is never counted by Kubernetes"),
+        (
+            "count/tokenreviews.authentication.k8s.io",
+            "count/tokenreviews.authentication.k8s.io is never counted by Kubernetes",
+        ),
+        (
+            "count/deployments",
+            "count/deployments counts nothing, since deployments belong to an API group; write count/deployments.apps",
+        ),
+        (
+            "count/ingresses",
+            "count/ingresses counts nothing, since ingresses belong to an API group; "
+            "write count/ingresses.networking.k8s.io",
+        ),
         ("requests.kubernetes.io/thing", "requests.kubernetes.io/thing is never counted"),
         ("requests.node.kubernetes.io/thing", "requests.node.kubernetes.io/thing is never counted"),
         ("limits.hugepages-2Mi", "limits.hugepages-2Mi is never counted"),

@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from moorage.objects import Pod
+from moorage.objects import Pod, ResourceList
 from moorage.quantity import NANO, QuantityError
 from moorage.quota.counting import is_finished, pod_amounts, pod_use, released_at
 from moorage.quota.scopes import ScopeFacts
-from moorage.quota.usage import ObjectUse, Shapes
+from moorage.quota.usage import Claimed, ObjectUse, Shapes
 from tests.builders import container_status, nano, pod, pod_spec, pod_status, resources
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
@@ -51,6 +51,21 @@ class TestAmounts:
         assert is_finished(finished)
         assert pod_amounts(finished) == {"count/pods": NANO}
 
+    @pytest.mark.parametrize(
+        ("requests", "limits"),
+        [
+            ({"storage": "1Gi"}, None),
+            ({"kubernetes.io/thing": "1"}, None),
+            (None, {"x.com/gpu": "1"}),
+            (None, {"hugepages-2Mi": "2Mi"}),
+            (None, {"storage": "1Gi"}),
+        ],
+    )
+    def test_what_no_quota_counts_of_pods_is_left_out(
+        self, requests: ResourceList | None, limits: ResourceList | None
+    ) -> None:
+        assert pod_amounts(pod(requests=requests, limits=limits)) == nano(**{"pods": "1", "count/pods": "1"})
+
 
 class TestReleasedAt:
     def test_a_pod_that_is_not_deleted_is_not_released(self) -> None:
@@ -86,8 +101,8 @@ class TestRecord:
             resource_version=42,
             shape=record.shape,
             released_at=NOON.timestamp() + 30,
-            holder="Pod/web-0",
         )
+        assert record.holder == "Pod/web-0"
         assert record.shape.resource == "pods"
         assert record.shape.facts == ScopeFacts(best_effort=True, priority_class="high")
 
@@ -114,6 +129,11 @@ class TestRecord:
         shape = weakref.ref(record.shape)
         del record
         assert shape() is None
+
+    def test_the_claim_that_the_scheduler_made_is_noted(self) -> None:
+        record = pod_use(pod(status=pod_status(device_claim="web-0-gpus")), Shapes())
+        assert record.claim == Claimed(name="web-0-gpus")
+        assert pod_use(pod(), Shapes()).claim is None
 
     def test_a_pod_with_an_amount_that_does_not_parse_is_an_error(self) -> None:
         with pytest.raises(QuantityError):

@@ -5,9 +5,11 @@ Follows `pkg/quota/v1/evaluator/core/pods.go` of Kubernetes v1.36.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from moorage.objects import Pod
 from moorage.quantity import NANO
-from moorage.quota.names import COUNT_PODS, PODS
+from moorage.quota.names import COUNT_PODS, PODS, counted
 from moorage.quota.scopes import scope_facts
 from moorage.quota.usage import Claimed, ObjectUse, Shapes
 from moorage.resources import pod_resources
@@ -16,7 +18,7 @@ from moorage.resources import pod_resources
 def pod_use(pod: Pod, shapes: Shapes) -> ObjectUse:
     """Return the record of a stored pod.
 
-    Raises QuantityError when an amount does not parse, ValueError when the resource version is no number.
+    Raises QuantityError when an amount does not parse.
     """
     claim = pod.status.extended_resource_claim_status
     return shapes.use(
@@ -35,16 +37,24 @@ def pod_amounts(pod: Pod) -> dict[str, int]:
 
     Raises QuantityError.
     """
-    counted = {COUNT_PODS: NANO}
+    amounts = {COUNT_PODS: NANO}
     if is_finished(pod):
-        return counted
-    counted[PODS] = NANO
+        return amounts
+    amounts[PODS] = NANO
     resources = pod_resources(pod.spec, pod.status)
-    for name, amount in resources.requests.items():
-        counted[f"requests.{name}"] = amount
-    for name, amount in resources.limits.items():
-        counted[f"limits.{name}"] = amount
-    return counted
+    for side, given in (("requests", resources.requests), ("limits", resources.limits)):
+        for name, amount in given.items():
+            if source := _source(side, name):
+                amounts[source] = amount
+    return amounts
+
+
+@lru_cache(maxsize=1024)
+def _source(side: str, name: str) -> str | None:
+    """Return what a pod's requests or limits of a resource count under, or None: not all that it states counts."""
+    source = f"{side}.{name}"
+    what = counted(source)
+    return source if what is not None and PODS in what.resources else None
 
 
 def is_finished(pod: Pod) -> bool:
