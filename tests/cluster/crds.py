@@ -11,7 +11,8 @@ import pykube
 import pytest
 
 from moorage.api import GROUP, VERSION, crd_documents
-from tests.controlplane.cluster import Cluster
+from tests.controlplane.cluster import Cluster, KubectlError
+from tests.controlplane.waiting import wait_for
 
 OURS = f"{GROUP}/{VERSION}"
 RESOURCES = {
@@ -81,7 +82,13 @@ def crds(control_plane: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Cl
         (folder / name).write_text(text)
     control_plane.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(folder))
     names = [f"crd/{plural}.{GROUP}" for _, version, plural in RESOURCES.values() if version == OURS]
-    control_plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", *names)
+    # kubectl fails on a definition that is so new that it has no conditions at all.
+    wait_for(
+        lambda: control_plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", *names),
+        timeout=30,
+        ignore=KubectlError,
+        message="our definitions to be established",
+    )
     return control_plane
 
 
