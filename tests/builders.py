@@ -201,9 +201,9 @@ def pod(
     )
 
 
-def pod_use(uid: str = "a", *, released_at: float | None = None, **keywords: Any) -> ObjectUse:
+def pod_use(name: str = "a", *, released_at: float | None = None, **keywords: Any) -> ObjectUse:
     """Return the ledger's record of a pod (see `pod`); `released_at` is when its deletion frees what it uses."""
-    record = counting.pod_use(pod(uid, **keywords), _SHAPES)
+    record = counting.pod_use(pod(name, **keywords), _SHAPES)
     return msgspec.structs.replace(record, released_at=released_at)
 
 
@@ -247,9 +247,9 @@ def volume_claim(
     )
 
 
-def volume_claim_use(uid: str = "data-0", **keywords: Any) -> ObjectUse:
+def volume_claim_use(name: str = "data-0", **keywords: Any) -> ObjectUse:
     """Return the ledger's record of a claim for a volume (see `volume_claim`)."""
-    return counting.volume_claim_use(volume_claim(uid, **keywords), _SHAPES)
+    return counting.volume_claim_use(volume_claim(name, **keywords), _SHAPES)
 
 
 def service(
@@ -275,9 +275,9 @@ def service(
     )
 
 
-def service_use(uid: str = "web", **keywords: Any) -> ObjectUse:
+def service_use(name: str = "web", **keywords: Any) -> ObjectUse:
     """Return the ledger's record of a Service (see `service`)."""
-    return counting.service_use(service(uid, **keywords), _SHAPES)
+    return counting.service_use(service(name, **keywords), _SHAPES)
 
 
 def devices(
@@ -327,13 +327,13 @@ def device_claim(
 
 
 def device_claim_use(
-    uid: str = "gpus",
+    name: str = "gpus",
     *asked: DeviceRequest | list[DeviceRequest],
     classes: counting.DeviceClasses = DEVICE_CLASSES,
     **keywords: Any,
 ) -> ObjectUse:
     """Return the ledger's record of a claim for devices (see `device_claim`)."""
-    return counting.device_claim_use(device_claim(uid, *asked, **keywords), classes, _SHAPES)
+    return counting.device_claim_use(device_claim(name, *asked, **keywords), classes, _SHAPES)
 
 
 def any_object(
@@ -358,9 +358,9 @@ def any_object(
     )
 
 
-def object_use(uid: str = "it", *, resource: str = "secrets", kind: str = "Secret", **keywords: Any) -> ObjectUse:
+def object_use(name: str = "it", *, resource: str = "secrets", kind: str = "Secret", **keywords: Any) -> ObjectUse:
     """Return the ledger's record of an object of any other kind (see `any_object`)."""
-    return counting.object_use(any_object(uid, **keywords), resource, kind, _SHAPES)
+    return counting.object_use(any_object(name, **keywords), resource, kind, _SHAPES)
 
 
 def pod_affinity(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from moorage.quota.counting.devices import MISSING_CLASS
 from moorage.quota.names import COUNT, DEVICE_CLAIMS, DEVICE_CLASS_SUFFIX, IMPLICIT_DEVICE_PREFIX, PODS, counted
 from moorage.quota.scopes import Requirement, selects
-from moorage.quota.usage import Facts, ObjectUse
+from moorage.quota.usage import ObjectUse
 
 SHOWN_HOLDERS = 5
 
@@ -29,12 +30,15 @@ class Terms:
 
     def sources(self) -> dict[str, tuple[str, ...]]:
         """Return, for every name that is counted, the sources that its usage is the sum of."""
-        found = {name: (each.source,) for name in self.names if (each := counted(name)) is not None}
-        if any(name == f"{COUNT}{DEVICE_CLAIMS}" or name.endswith(DEVICE_CLASS_SUFFIX) for name in self.names):
-            # A quirk of the native controller: see `counting.devices.MISSING_CLASS`.
-            for name, (source,) in found.items():
-                if source.startswith(IMPLICIT_DEVICE_PREFIX):
-                    found[name] = (source, f"{MISSING_CLASS}{source}")
+        # A quirk of the native controller: see `counting.devices.MISSING_CLASS`.
+        missing_too = any(
+            name == f"{COUNT}{DEVICE_CLAIMS}" or name.endswith(DEVICE_CLASS_SUFFIX) for name in self.names
+        )
+        found: dict[str, tuple[str, ...]] = {}
+        for name in self.names:
+            if (each := counted(name)) is not None:
+                missing = missing_too and each.source.startswith(IMPLICIT_DEVICE_PREFIX)
+                found[name] = (each.source, f"{MISSING_CLASS}{each.source}") if missing else (each.source,)
         return found
 
 
@@ -55,13 +59,6 @@ class Usage:
     pods: int
 
 
-@dataclass(slots=True)
-class _Held:
-    amounts: dict[str, int] = field(default_factory=dict)
-    pods: int = 0
-    objects: int = 0
-
-
 class Account:
     """The running totals of one quota, whole and by workload."""
 
@@ -69,16 +66,18 @@ class Account:
         self.terms = terms
         self._sources = terms.sources()
         self._used: dict[str, int] = {source: 0 for sources in self._sources.values() for source in sources}
+        self._held: dict[str, dict[str, int]] = {source: {} for source in self._used}
+        """By source and workload; who uses nothing of it is not in it."""
         self._pods = 0
-        self._held: dict[str, _Held] = {}
+        self._pods_of: dict[str, int] = {}
 
     def counts(self, source: str) -> bool:
         """Whether something is kept under this source."""
         return source in self._used
 
-    def charge(self, use: ObjectUse, amounts: Mapping[str, int], sign: int) -> bool:
-        """Add or take back one object; tell whether anything changed."""
-        if self.terms.requirements and not self._selects(use.shape.facts):
+    def charge(self, use: ObjectUse, holder: str, amounts: Mapping[str, int], sign: int) -> bool:
+        """Add or take back one object that a workload holds; tell whether anything changed."""
+        if self.terms.requirements and not selects(self.terms.requirements, use.shape.facts):
             return False
         used = self._used
         # Walk the shorter side: a quota may name a hundred resources, an object counts for few.
@@ -86,46 +85,37 @@ class Account:
             moved = [(source, sign * amount) for source, amount in amounts.items() if source in used and amount]
         else:
             moved = [(source, sign * amounts[source]) for source in used if amounts.get(source)]
-        is_pod = PODS in amounts
-        if not moved and not is_pod:
-            return False
-        held = self._held.get(use.holder)
-        if held is None:
-            held = self._held[use.holder] = _Held()
         for source, amount in moved:
             used[source] += amount
-            held.amounts[source] = held.amounts.get(source, 0) + amount
-        held.objects += sign
-        if is_pod:
+            _add(self._held[source], holder, amount)
+        if PODS in amounts:
             self._pods += sign
-            held.pods += sign
-        if not held.objects:
-            del self._held[use.holder]
-        return True
+            _add(self._pods_of, holder, sign)
+            return True
+        return bool(moved)
 
     def usage(self) -> Usage:
         """Return what is used under every name that is counted."""
-        return Usage({name: _sum(self._used, sources) for name, sources in self._sources.items()}, self._pods)
+        return Usage(
+            {name: sum(self._used[source] for source in sources) for name, sources in self._sources.items()},
+            self._pods,
+        )
 
     def holders(self, name: str, most: int | None = SHOWN_HOLDERS) -> list[Holder]:
         """Return the workloads that use most of a resource, the largest first; `most` None for all of them."""
-        sources = self._sources[name]
-        found = (
-            Holder(workload, amount, held.pods)
-            for workload, held in self._held.items()
-            if (amount := _sum(held.amounts, sources))
-        )
-        if most is None:
-            return sorted(found, key=_largest_first)
-        return heapq.nsmallest(most, found, key=_largest_first)
-
-    def _selects(self, facts: Facts) -> bool:
-        return selects(self.terms.requirements, facts)
+        first, *others = (self._held[source] for source in self._sources[name])
+        held = sum(map(Counter, others), Counter(first)) if others else first
+        largest = heapq.nsmallest(len(held) if most is None else most, held.items(), key=_largest_first)
+        return [Holder(workload, used, self._pods_of.get(workload, 0)) for workload, used in largest]
 
 
-def _sum(amounts: Mapping[str, int], sources: tuple[str, ...]) -> int:
-    return sum(amounts.get(source, 0) for source in sources)
+def _add(totals: dict[str, int], key: str, amount: int) -> None:
+    if total := totals.get(key, 0) + amount:
+        totals[key] = total
+    else:
+        del totals[key]
 
 
-def _largest_first(holder: Holder) -> tuple[int, str]:
-    return (-holder.used, holder.workload)
+def _largest_first(held: tuple[str, int]) -> tuple[int, str]:
+    workload, used = held
+    return (-used, workload)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Set
 
 from moorage.quantity import NANO
 from moorage.quota.account import SHOWN_HOLDERS, Account, Holder, Terms, Usage
-from moorage.quota.claims import SharedClaims
+from moorage.quota.dependents import Dependents
 from moorage.quota.names import COUNT_PODS, PODS
 from moorage.quota.usage import ObjectUse
 
@@ -35,7 +35,7 @@ class Ledger:
         self._released: set[str] = set()
         self._releases: list[tuple[float, str]] = []
         self._changed: set[QuotaKey] = set()
-        self._claims = SharedClaims(self._own_amounts, self.get)
+        self._dependents = Dependents(self._own_amounts, self.get)
 
     # Quotas
 
@@ -110,17 +110,17 @@ class Ledger:
         if old is not None and _counts_alike(old, use):
             self._hold(use)
             return
-        shared = self._claims.affected(use, old)
-        self._charge_all(shared, -1)
+        dependents = self._dependents.of(use, old)
+        self._charge_all(dependents, -1)
         if old is not None:
             self._charge(old, -1)
-            self._claims.remove(old)
+            self._dependents.remove(old)
             if old.released_at != use.released_at:
                 self._released.discard(old.uid)
         self._hold(use)
-        self._claims.add(use)
+        self._dependents.add(use)
         self._charge(use, +1)
-        self._charge_all(shared, +1)
+        self._charge_all(dependents, +1)
         if use.released_at is not None and use.uid not in self._released:
             heapq.heappush(self._releases, (use.released_at, use.uid))
 
@@ -129,13 +129,13 @@ class Ledger:
         old = self.get(uid, resource)
         if old is None:
             return
-        shared = self._claims.affected(old)
-        self._charge_all(shared, -1)
+        dependents = self._dependents.of(old)
+        self._charge_all(dependents, -1)
         self._charge(old, -1)
-        self._claims.remove(old)
+        self._dependents.remove(old)
         self._drop(old)
         self._released.discard(uid)
-        self._charge_all(shared, +1)
+        self._charge_all(dependents, +1)
 
     def replace(self, uses: Iterable[ObjectUse], *, resource: str = PODS, namespace: str | None = None) -> None:
         """Hold exactly these objects of a resource from now on, in one namespace or everywhere, and forget all others.
@@ -170,12 +170,12 @@ class Ledger:
             pod = self.get(uid)
             if pod is None or pod.released_at != moment or uid in self._released:
                 continue
-            shared = self._claims.affected(pod)
-            self._charge_all(shared, -1)
+            dependents = self._dependents.of(pod)
+            self._charge_all(dependents, -1)
             self._charge(pod, -1)
             self._released.add(uid)
             self._charge(pod, +1)
-            self._charge_all(shared, +1)
+            self._charge_all(dependents, +1)
 
     # Sums
 
@@ -191,16 +191,16 @@ class Ledger:
         account = Account(terms)
         for held in self._by_namespace.get(namespace, {}).values():
             for use in held.values():
-                account.charge(use, self._amounts(use), +1)
+                account.charge(use, self._dependents.holder(use), self._amounts(use), +1)
         return account
 
     def _charge(self, use: ObjectUse, sign: int) -> None:
         accounts = self._accounts.get(use.namespace)
         if not accounts:
             return
-        amounts = self._amounts(use)
+        holder, amounts = self._dependents.holder(use), self._amounts(use)
         for name, account in accounts.items():
-            if account.charge(use, amounts, sign):
+            if account.charge(use, holder, amounts, sign):
                 self._changed.add((use.namespace, name))
 
     def _charge_all(self, uses: Iterable[ObjectUse], sign: int) -> None:
@@ -208,7 +208,7 @@ class Ledger:
             self._charge(use, sign)
 
     def _amounts(self, use: ObjectUse) -> Mapping[str, int]:
-        return self._claims.amounts(use) if use.claim is not None else self._own_amounts(use)
+        return self._own_amounts(use) if use.claim is None else self._dependents.amounts(use)
 
     def _own_amounts(self, use: ObjectUse) -> Mapping[str, int]:
         return _ONLY_AN_OBJECT if use.released_at is not None and use.uid in self._released else use.shape.amounts
@@ -232,5 +232,6 @@ def _counts_alike(old: ObjectUse, new: ObjectUse) -> bool:
         old.shape is new.shape
         and old.released_at == new.released_at
         and old.owner == new.owner
+        and old.pod == new.pod
         and old.claim == new.claim
     )

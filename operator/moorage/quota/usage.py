@@ -44,6 +44,8 @@ class ObjectUse(msgspec.Struct, frozen=True, gc=False):
     """Seconds since the epoch after which a pod that is being deleted counts as an object only."""
     owner: str = ""
     """The workload it belongs to, such as `Deployment/web`; empty for an object of its own."""
+    pod: str = ""
+    """The uid of the pod that it belongs to, if it does to one, as volumes and devices for one pod do."""
     claim: Claimed | None = None
     """How a claim for devices and its pod share what they ask for."""
 
@@ -56,11 +58,10 @@ class ObjectUse(msgspec.Struct, frozen=True, gc=False):
 class Claimed(msgspec.Struct, frozen=True, gc=False):
     """Ties a claim that the scheduler made for a pod's extended resources to that pod.
 
-    Of a claim: `pod` is the pod's uid, `shared` the sources that the pod counts too, and `created` the claim's age.
+    Of a claim: `shared` are the sources that its pod counts too, and `created` is its age.
     Of a pod: `name` is the one claim that its status names.
     """
 
-    pod: str = ""
     name: str = ""
     shared: tuple[str, ...] = ()
     created: datetime | None = None
@@ -85,6 +86,7 @@ class Shapes:
         released_at: float | None = None,
     ) -> ObjectUse:
         """Return the record of a stored object."""
+        controller = meta.controller
         return ObjectUse(
             uid=meta.uid,
             namespace=self._shared(meta.namespace),
@@ -93,6 +95,7 @@ class Shapes:
             shape=self._shape(resource, kind, amounts, facts),
             released_at=released_at,
             owner=self._shared(owner_of(meta)),
+            pod=controller.uid if controller is not None and controller.kind == "Pod" else "",
             claim=claim,
         )
 

@@ -114,8 +114,9 @@ class TestTieToAPod:
     def test_a_claim_that_the_scheduler_made_knows_its_pod_and_what_the_pod_counts_too(self) -> None:
         noon = datetime(2030, 1, 1, 12, tzinfo=UTC)
         claim = device_claim("c", devices(), devices("nic.example.com"), made_for_pod="p1", created=noon)
+        assert record(claim).pod == "p1"
         assert record(claim).claim == Claimed(
-            pod="p1", shared=(IMPLICIT_GPU, "requests.example.com/gpu", IMPLICIT_NIC), created=noon
+            shared=(IMPLICIT_GPU, "requests.example.com/gpu", IMPLICIT_NIC), created=noon
         )
 
     @pytest.mark.parametrize(
@@ -161,8 +162,8 @@ def test_the_api_servers_json_is_read_and_the_rest_skipped() -> None:
     assert (found.uid, found.namespace, found.name, found.resource_version) == ("u", "n", "c", 7)
     assert (found.shape.resource, found.shape.facts) == ("resourceclaims.resource.k8s.io", None)
     assert (found.shape.amounts[GPU], found.shape.amounts[NIC]) == (nano(x="3")["x"], nano(x="32")["x"])
+    assert found.pod == "p1"
     assert found.claim == Claimed(
-        pod="p1",
         shared=(IMPLICIT_GPU, "requests.example.com/gpu", IMPLICIT_NIC),
         created=datetime(2030, 1, 1, 12, tzinfo=UTC),
     )

@@ -24,8 +24,8 @@ def held(ledger: Ledger, resource: str = "requests.cpu", most: int | None = 5) -
     return [(each.workload, canonical(each.used), each.pods) for each in ledger.holders("team-a", "q", resource, most)]
 
 
-def pod_of(workload: str, uid: str, cpu: str | None = "1", **keywords: Any) -> ObjectUse:
-    return pod_use(uid, owner=owned_by(workload), cpu=cpu, **keywords)
+def pod_of(workload: str, name: str, cpu: str | None = "1", **keywords: Any) -> ObjectUse:
+    return pod_use(name, owner=owned_by(workload), cpu=cpu, **keywords)
 
 
 class TestTheWorkload:
@@ -60,6 +60,48 @@ class TestTheWorkload:
     def test_a_replica_set_belongs_to_its_deployment(self) -> None:
         use = object_use("web-6c9f", resource="replicasets.apps", kind="ReplicaSet", owner=owned_by("Deployment/web"))
         assert use.holder == "Deployment/web"
+
+
+class TestWhatBelongsToAPod:
+    """Volumes and devices that a pod template asks for belong to the pods, and so to the pods' workload."""
+
+    CLAIM = volume_claim_use("scratch", storage="3", owner=owned_by("Pod/p", "p"))
+
+    def test_its_workload_holds_it(self, ledger: Ledger) -> None:
+        ledger.put(pod_of("ReplicaSet/web-1", "p", template_hash="1"))
+        ledger.put(self.CLAIM)
+        assert held(ledger, "requests.storage") == [("Deployment/web", "3", 1)]
+
+    def test_also_when_the_pod_is_seen_later(self, ledger: Ledger) -> None:
+        ledger.put(self.CLAIM)
+        assert held(ledger, "requests.storage") == [("Pod/p", "3", 0)]
+        ledger.put(pod_of("StatefulSet/db", "p"))
+        assert held(ledger, "requests.storage") == [("StatefulSet/db", "3", 1)]
+
+    def test_until_the_pod_is_gone(self, ledger: Ledger) -> None:
+        ledger.put(pod_of("StatefulSet/db", "p"))
+        ledger.put(self.CLAIM)
+        ledger.delete("p")
+        assert held(ledger, "requests.storage") == [("Pod/p", "3", 0)]
+
+    def test_a_pod_of_nobody_holds_it_itself(self, ledger: Ledger) -> None:
+        ledger.put(pod_use("p"))
+        ledger.put(self.CLAIM)
+        assert held(ledger, "requests.storage") == [("Pod/p", "3", 1)]
+
+    def test_a_pod_of_the_same_name_is_another_pod(self, ledger: Ledger) -> None:
+        ledger.put(pod_of("StatefulSet/db", "p", uid="p2"))
+        ledger.put(self.CLAIM)
+        assert held(ledger, "requests.storage") == [("Pod/p", "3", 0)]
+
+    def test_a_pod_that_belongs_to_a_pod_takes_what_is_its_own_along(self, ledger: Ledger) -> None:
+        ledger.put(self.CLAIM)
+        ledger.put(pod_use("p", owner=owned_by("Pod/parent", "parent"), cpu="1"))
+        assert held(ledger, "requests.storage") == [("Pod/parent", "3", 1)]
+        ledger.delete("p")
+        ledger.delete("scratch", "persistentvolumeclaims")
+        assert ledger.recount()["team-a", "q"] == ledger.usage("team-a", "q")
+        assert held(ledger, "requests.storage") == []
 
 
 class TestOrder:
@@ -167,7 +209,8 @@ class TestLeaving:
         for use in uses:
             ledger.delete(use.uid, use.shape.resource)
         account = ledger._accounts["team-a"]["q"]
-        assert account._held == {}
+        assert not any(account._held.values())
+        assert account._pods_of == {}
         assert all(held(ledger, name) == [] for name in NAMES)
 
     def test_an_object_that_changes_hands_is_held_by_the_new_one(self, ledger: Ledger) -> None:

@@ -24,6 +24,7 @@ from tests.builders import (
     pod_spec,
     pod_status,
     pod_use,
+    volume_claim_use,
 )
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
@@ -100,7 +101,7 @@ class TestAmounts:
         ledger.put(pod(owner=owned_by("Job/train")))
         ledger.put(claim())
         holders = ledger.holders("team-a", "q", GPU)
-        assert [(each.workload, each.used // 10**9) for each in holders] == [("Job/train", 2), ("Pod/p", 1)]
+        assert [(each.workload, each.used // 10**9) for each in holders] == [("Job/train", 3)]
 
 
 class TestWhichClaim:
@@ -126,6 +127,20 @@ class TestWhichClaim:
         ledger.put(pod(gpus=2, names_claim="other"))
         ledger.put(claim("c1", 3))
         assert used(ledger)[GPU] == 2 + 3
+
+    def test_another_one_once_the_status_begins_to_name_it(self, ledger: Ledger) -> None:
+        ledger.put(claim("early", 1, after=0))
+        ledger.put(claim("late", 3, after=5))
+        ledger.put(pod(gpus=2))
+        assert used(ledger)[GPU] == 2 + 0 + 3
+        ledger.put(pod(gpus=2, names_claim="late"))
+        assert used(ledger)[GPU] == 2 + 1 + 1
+
+    def test_an_older_one_of_another_namespace_does_not_take_its_place(self, ledger: Ledger) -> None:
+        ledger.put(pod(gpus=2))
+        ledger.put(claim("early", 3, after=0, namespace="team-b"))
+        ledger.put(claim("late", 3, after=5))
+        assert used(ledger)[GPU] == 2 + 1
 
     def test_the_next_one_when_the_first_goes(self, ledger: Ledger) -> None:
         ledger.put(pod(gpus=2))
@@ -210,6 +225,17 @@ def test_a_claim_that_is_not_for_the_pod_any_more_counts_in_full(ledger: Ledger)
     assert used(ledger)[GPU] == 2 + 3 + 0
 
 
+def test_a_claim_that_is_passed_on_to_a_pod_of_the_same_name_leaves_the_old_one(ledger: Ledger) -> None:
+    old, new = owned_by("Pod/web-0", "p"), owned_by("Pod/web-0", "p2")
+    ledger.put(pod())
+    ledger.put(volume_claim_use("data", owner=old))
+    ledger.put(volume_claim_use("data", owner=new))
+    ledger.delete("data", "persistentvolumeclaims")
+    ledger.put(claim())
+    assert used(ledger) == BESIDE_ITS_POD
+    assert list(ledger._dependents._by_pod) == ["p"]
+
+
 def test_a_new_quota_counts_what_is_there_in_the_same_way(ledger: Ledger) -> None:
     ledger.put(pod())
     ledger.put(claim())
@@ -233,8 +259,8 @@ def test_what_is_taken_back_leaves_nothing_behind(ledger: Ledger) -> None:
         for use in order:
             ledger.delete(use.uid, use.shape.resource)
         assert used(ledger) == {}
-        assert ledger._claims._claims == {}
-        assert ledger._accounts["team-a"]["q"]._held == {}
+        assert ledger._dependents._by_pod == {}
+        assert not any(ledger._accounts["team-a"]["q"]._held.values())
 
 
 def test_a_change_of_the_pod_is_told_to_quotas_that_count_only_the_claims_part(ledger: Ledger) -> None:

@@ -74,4 +74,4 @@ def _claimed(claim: ResourceClaim, shared: tuple[str, ...]) -> Claimed | None:
     made_for_pod = annotations is not None and annotations.extended_resource_claim == "true"
     if not made_for_pod or owner is None or owner.kind != "Pod":
         return None
-    return Claimed(pod=owner.uid, shared=shared, created=claim.metadata.creation_timestamp)
+    return Claimed(shared=shared, created=claim.metadata.creation_timestamp)
