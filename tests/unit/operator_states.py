@@ -32,7 +32,7 @@ class Known:
         self.all = View(complete=False)
         self.each: dict[str, View] = {}
 
-    def __call__(self, resource: str) -> View:
+    def __call__(self, resource: str, namespace: str) -> View:
         return self.each.get(resource, self.all)
 
 

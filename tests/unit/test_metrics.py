@@ -35,8 +35,8 @@ class Watched:
     feeds: list[Feed[ObjectUse]] = field(default_factory=list)
     resources: tuple[str, ...] = ("pods",)
 
-    def views(self) -> Mapping[str, View]:
-        return dict.fromkeys(self.resources, View())
+    def views(self) -> Mapping[tuple[str, str | None], View]:
+        return {(resource, None): View() for resource in self.resources}
 
 
 @pytest.fixture

@@ -71,6 +71,25 @@ def test_an_object_made_anew_under_its_old_name_has_no_numbers_to_keep(started: 
     assert started.state.desired(key) is not None
 
 
+def test_so_does_a_quota_with_a_name_that_nothing_counts(started: Started) -> None:
+    spec = {"hard": {"pods": 10, "x.com/gpu": 1}}
+    started.state.accept(QUOTA, uid="1", generation=1, spec=spec, described=True)
+    assert started.state.desired(QUOTA) is None
+    started.read_all()
+    assert reason(started.state.desired(QUOTA)) == "UnsupportedResource"
+
+
+def test_a_kind_that_is_still_being_listed_does_not_write_over_what_is_known_of_it(started: Started) -> None:
+    spec = {"hard": {"pods": 10, "secrets": 5}}
+    started.state.accept(QUOTA, uid="1", generation=1, spec=spec, described=True)
+    started.known.each["pods"] = View()
+    assert started.state.desired(QUOTA) is None
+    started.known.each["secrets"] = View(complete=False, trouble=Trouble.STALE, message="secrets cannot be listed")
+    status = started.state.desired(QUOTA)
+    assert status is not None
+    assert status["used"] == {"pods": "0"}, "lest one kind keeps the numbers of all others old for good"
+
+
 def test_what_is_wrong_is_written_at_once(started: Started) -> None:
     started.accept(BUFFER, described=True)
     started.found = Unresolved("TemplateNotFound", "there is no PodTemplate unit in namespace team-a")

@@ -18,6 +18,7 @@ from moorage.status.namespacequota import (
     QuotaRules,
     View,
     Views,
+    current_names,
     invalid_quota_status,
     known_names,
     quota_rules,
@@ -113,10 +114,8 @@ class Quotas:
         return lambda resource: self._views(resource, namespace)
 
     def _differences(self, namespace: str, name: str, rules: QuotaRules) -> list[Difference]:
-        known = known_names(rules, self._views_of(namespace))
-        counted = {
-            resource: used for resource, used in self._ledger.usage(namespace, name).used.items() if resource in known
-        }
+        used = self._ledger.usage(namespace, name).used
+        counted = {resource: used[resource] for resource in current_names(rules, self._views_of(namespace))}
         requirements = frozenset(rules.terms.requirements)
         return [
             difference

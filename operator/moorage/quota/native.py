@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from moorage.quota import names
 from moorage.quota.scopes import Requirement
 
 
@@ -34,11 +35,15 @@ class Difference:
 def differences(
     native: NativeQuota, requirements: frozenset[Requirement], counted: Mapping[str, int]
 ) -> list[Difference]:
-    """Compare a native quota with what is counted; one with other scopes counts other objects, so nothing differs."""
+    """Compare a native quota with what is counted, by name; `cpu` here and `requests.cpu` there are the same.
+
+    One with other scopes counts other objects, so nothing differs.
+    """
     if native.requirements != requirements:
         return []
+    ours = {what.source: amount for name, amount in counted.items() if (what := names.counted(name)) is not None}
     return [
-        Difference(native.name, resource, used, counted[resource])
+        Difference(native.name, resource, used, ours[what.source])
         for resource, used in sorted(native.used.items())
-        if resource in counted and counted[resource] != used
+        if (what := names.counted(resource)) is not None and ours.get(what.source, used) != used
     ]

@@ -86,6 +86,11 @@ def known_names(rules: QuotaRules, views: Views) -> set[str]:
     return {name for name in rules.hard if (each := counted(name)) is not None and _is_known(name, each, views)}
 
 
+def current_names(rules: QuotaRules, views: Views) -> set[str]:
+    """Return the names whose usage is known as it is at this moment, not only as it was before some trouble."""
+    return {name for name in known_names(rules, views) if not _is_troubled(name, views)}
+
+
 def _is_known(name: str, what: Counted, views: Views) -> bool:
     seen = [views(resource) for resource in what.resources]
     return all(view.complete for view in seen) and (name != COUNT_PODS or all(view.finished_too for view in seen))
@@ -158,22 +163,15 @@ def _ready(rules: QuotaRules, usage: Usage, views: Views, generation: int) -> Co
         return condition(READY, status, reason, message, generation=generation)
 
     known = known_names(rules, views)
-    problems: list[tuple[ConditionStatus, str, str]] = []
-    if rules.uncounted:
-        why = "; ".join(why_not_counted(name) or name for name in rules.uncounted)
-        problems.append(("False", "UnsupportedResource", why))
-    problems += [
-        ("Unknown" if view.trouble is Trouble.STALE else "False", view.trouble, view.message)
-        for view in map(views, sorted(rules.terms.resources))
-        if view.trouble is not None
-    ]
+    problems = _problems(rules, views)
+    messages = [message for *_, message in problems]
+    troubled = {name for name in rules.hard if _is_troubled(name, views)}
+    if listing := sorted(rules.hard.keys() - known - troubled - set(rules.uncounted), key=display_order):
+        progress = f"the objects behind {listed(listing)} are being listed; usage follows"
+        return ready("Unknown", COUNTING, "; ".join([*messages, progress]))
     if problems:
         status, reason, _ = min(problems, key=lambda problem: problem[0] != "False")
-        messages = "; ".join(message for *_, message in problems)
-        rest = "used is what was last known" if status == "Unknown" else _rest(len(known))
-        return ready(status, reason, f"{messages}; {rest}")
-    if missing := sorted(set(rules.hard) - known, key=display_order):
-        return ready("Unknown", COUNTING, f"the objects behind {listed(missing)} are being listed; usage follows")
+        return ready(status, reason, "; ".join([*messages, *_rest(known, troubled)]))
     if not rules.hard:
         return ready("True", "Reconciled", "nothing is limited: spec.hard names no resource")
     what = f"usage of {plural(usage.pods, 'pod')} counted" if PODS in rules.terms.resources else "usage counted"
@@ -181,10 +179,35 @@ def _ready(rules: QuotaRules, usage: Usage, views: Views, generation: int) -> Co
     return ready("True", "Reconciled", f"{what}; {tracked}")
 
 
-def _rest(known: int) -> str:
-    if not known:
-        return "nothing else is in hard"
-    return f"the other {plural(known, 'resource')} {'is' if known == 1 else 'are'} counted"
+def _problems(rules: QuotaRules, views: Views) -> list[tuple[ConditionStatus, str, str]]:
+    """Return all that keeps usage from being known and current: status and reason of Ready, and a sentence."""
+    problems: list[tuple[ConditionStatus, str, str]] = []
+    if rules.uncounted:
+        why = "; ".join(why_not_counted(name) or name for name in rules.uncounted)
+        problems.append(("False", "UnsupportedResource", why))
+    seen = map(views, sorted(rules.terms.resources))
+    problems += [
+        ("Unknown" if view.trouble is Trouble.STALE else "False", view.trouble, view.message)
+        for view in seen
+        if view.trouble is not None
+    ]
+    return problems
+
+
+def _is_troubled(name: str, views: Views) -> bool:
+    what = counted(name)
+    return what is not None and any(views(resource).trouble is not None for resource in what.resources)
+
+
+def _rest(known: set[str], troubled: set[str]) -> list[str]:
+    """Say what `used` is worth in spite of problems."""
+    old, current = sorted(known & troubled, key=display_order), len(known - troubled)
+    if not current:
+        return ["used is what was last known"] if old else [] if troubled else ["nothing else is in hard"]
+    return [
+        *([f"used of {listed(old)} is what was last known"] if old else []),
+        f"the other {plural(current, 'resource')} {'is' if current == 1 else 'are'} counted",
+    ]
 
 
 def _enforced(rules: QuotaRules, views: Views, generation: int) -> list[Condition]:
