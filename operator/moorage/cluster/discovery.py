@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,24 +40,25 @@ class Resource:
 
 
 async def find_kind(client: Client, group: str | None, kind: str) -> Resource | None:
-    """Return the resource of a kind in its group's preferred version, or None when it is not served.
+    """Return the resource of a kind, or None when it is not served; its version is that of `find_resource`.
 
     Without a group the core group is searched, then `apps` and `batch`. Raises ClusterError.
     """
     for each in [group] if group else IMPLIED_GROUPS:
-        for resource in await _served(client, each):
+        async for resource in _served(client, each):
             if resource.kind == kind:
                 return resource
     return None
 
 
 async def find_resource(client: Client, label: str) -> Resource | None:
-    """Return a resource such as `secrets` or `deployments.apps` in its group's preferred version.
+    """Return a resource such as `secrets` or `deployments.apps` in its group's preferred version, or in another one of
+    the group when that does not have it, as is usual where some kinds are younger than others.
 
     None when it is not served, not namespaced, or cannot be listed and watched. Raises ClusterError.
     """
     plural, _, group = label.partition(".")
-    for resource in await _served(client, group):
+    async for resource in _served(client, group):
         if resource.plural == plural:
             return resource
     return None
@@ -77,33 +79,32 @@ async def is_aggregated(client: Client, resource: Resource) -> bool:
     return (found.get("spec") or {}).get("service") is not None
 
 
-async def _served(client: Client, group: str) -> list[Resource]:
-    """Return what a group's preferred version serves in namespaces and lets us list and watch."""
-    version = await _preferred_version(client, group)
-    if version is None:
-        return []
-    try:
-        found = await client.get(f"/apis/{group}/{version}" if group else f"/api/{version}")
-    except ApiError as error:
-        if error.not_found:
-            return []
-        raise
-    resources: list[dict[str, Any]] = found.get("resources") or []
-    names = {each["name"] for each in resources}
-    return [
-        Resource(group, version, each["name"], each["kind"], has_scale=f"{each['name']}/scale" in names)
-        for each in resources
-        if each["namespaced"] and "/" not in each["name"] and {"list", "watch"} <= set(each.get("verbs") or ())
-    ]
+async def _served(client: Client, group: str) -> AsyncIterator[Resource]:
+    """Yield what a group serves in namespaces and lets us list and watch, the preferred version first."""
+    for version in await _versions(client, group):
+        try:
+            found = await client.get(f"/apis/{group}/{version}" if group else f"/api/{version}")
+        except ApiError as error:
+            if error.not_found:
+                continue
+            raise
+        resources: list[dict[str, Any]] = found.get("resources") or []
+        names = {each["name"] for each in resources}
+        for each in resources:
+            if each["namespaced"] and "/" not in each["name"] and {"list", "watch"} <= set(each.get("verbs") or ()):
+                scale = f"{each['name']}/scale" in names
+                yield Resource(group, version, each["name"], each["kind"], has_scale=scale)
 
 
-async def _preferred_version(client: Client, group: str) -> str | None:
+async def _versions(client: Client, group: str) -> list[str]:
+    """Return the versions of a group, the preferred one first; none when the group is not served."""
     if not group:
-        return "v1"
+        return ["v1"]
     try:
         found = await client.get(f"/apis/{group}")
     except ApiError as error:
         if error.not_found:
-            return None
+            return []
         raise
-    return str(found["preferredVersion"]["version"])
+    preferred = str(found["preferredVersion"]["version"])
+    return [preferred, *(each["version"] for each in found["versions"] if each["version"] != preferred)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -46,18 +47,24 @@ class Watched:
         self._absent: View | None = None
         self._aggregated = False
         self._classes: _DeviceClassSink | None = None
+        self._began = time.monotonic()
+        self._hindrance = ""
+        """Why it cannot be looked up."""
 
     def view(self, namespace: str | None = None) -> View:
         """Return how well its objects are known at this moment: in one namespace, or everywhere that is watched."""
         if self._absent is not None:
             return self._absent
-        if self._resource is None or not self.feeds:
-            return _LISTING
         chosen = [feed for place, feed in self.feeds.items() if place is None or namespace in (None, place)]
         feeds: list[Feed[Any]] = [*chosen, *([self._classes.feed] if self._classes is not None else [])]
         trouble, message = next(filter(None, (self._trouble(feed) for feed in feeds)), (None, ""))
+        complete = bool(self.feeds) and all(feed.synced for feed in feeds)
+        if trouble is None and not complete and time.monotonic() - self._began > STALE_SECONDS:
+            why = self._hindrance or next((feed.state for feed in feeds if not feed.synced), "starting")
+            trouble = Trouble.STALE
+            message = f"{self.label} could not be listed for more than {STALE_SECONDS:.0f} seconds ({why})"
         return View(
-            complete=all(feed.synced for feed in feeds),
+            complete=complete,
             finished_too=all(feed.held_selector == "" for feed in chosen),
             trouble=trouble,
             message=message,
@@ -66,16 +73,34 @@ class Watched:
 
     async def run(self) -> None:
         """Watch until cancelled."""
-        self._resource = await self._find()
-        self._aggregated = await is_aggregated(self._watches.client, self._resource)
+        while True:
+            self._began = time.monotonic()
+            await self._watch(await self._find())
+
+    async def _watch(self, resource: Resource) -> None:
+        """Watch a resource until it is served under another version."""
+        self._resource = resource
         async with asyncio.TaskGroup() as tasks:
+            running = []
             if self.label == DEVICE_CLAIMS:
-                self._classes = _DeviceClassSink(self._watches.client, self._resource, changed=self._classes_changed)
-                tasks.create_task(self._classes.feed.run(), name="feed deviceclasses")
+                self._classes = _DeviceClassSink(self._watches.client, resource, changed=self._classes_changed)
+                running.append(tasks.create_task(self._classes.feed.run(), name="feed deviceclasses"))
                 await self._classes.feed.wait_synced()
-            self.feeds = {place: self._feed(self._resource, place) for place in self._watches.places}
-            for feed in self.feeds.values():
-                tasks.create_task(feed.run(), name=f"feed {feed.path}")
+            self.feeds = {place: self._feed(resource, place) for place in self._watches.places}
+            running += [tasks.create_task(feed.run(), name=f"feed {feed.path}") for feed in self.feeds.values()]
+            await self._moved_from(resource)
+            for task in running:
+                task.cancel()
+
+    async def _moved_from(self, resource: Resource) -> None:
+        """Wait until a resource whose version is gone is served under another: its definition was replaced."""
+        while True:
+            await asyncio.sleep(LOOK_AGAIN_SECONDS)
+            if any(feed.refusal is not None and feed.refusal.not_found for feed in self.feeds.values()):
+                with contextlib.suppress(ClusterError):
+                    found = await find_resource(self._watches.client, self.label)
+                    if found is not None and found.version != resource.version:
+                        return
 
     def _feed(self, resource: Resource, namespace: str | None) -> Feed[ObjectUse]:
         watches = self._watches
@@ -95,12 +120,14 @@ class Watched:
         while True:
             try:
                 resource = await find_resource(self._watches.client, self.label)
+                aggregated = resource is not None and await is_aggregated(self._watches.client, resource)
             except ClusterError as error:
-                self._absent = View(complete=False, trouble=Trouble.STALE, message=f"{self.label}: {error}")
+                self._hindrance = str(error)
                 await attempts.wait(at_least=error.retry_after_seconds)
                 continue
+            self._hindrance = ""
             if resource is not None:
-                self._absent = None
+                self._absent, self._aggregated = None, aggregated
                 return resource
             if self.label == DEVICE_CLAIMS:
                 # Extended resources are counted of claims too, and a cluster without claims has none.
