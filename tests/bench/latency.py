@@ -214,7 +214,7 @@ def report(changes: Sequence[Change], found: Latencies, spent: dict[str, float],
     print(f"  {'status writes':<39} {writes / seconds:.1f}/s, {failed:.0f} failed")
     print(f"  {'operator CPU':<39} {100 * spent['process_cpu_seconds_total'] / seconds:.0f}% of one CPU")
     if found.unknown:
-        print(f"  {found.unknown} statuses showed a sum that no order of the changes has")
+        print(f"  {found.unknown} statuses fell between the two writes of several deletions and were left out")
 
 
 def percentile(ordered: Sequence[float], share: float) -> float:
