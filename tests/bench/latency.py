@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import re
 import threading
 import time
 from collections import Counter
@@ -34,6 +35,7 @@ SETTLE_SECONDS = 30.0
 DELETION_REACH, DELETIONS_AT_ONCE = 20, 3
 """How many changes of a namespace may come between the mark and the removal of a deleted pod, and of how many pods."""
 HARD = {"requests.cpu": "100k", "requests.memory": "1Pi", "pods": "100k"}
+_WRITE = re.compile(r'verb="(APPLY|PATCH|PUT|POST|DELETE)"')
 COSTS = ("process_cpu_seconds_total", "moorage_status_writes_total", "moorage_status_write_failures_total")
 
 
@@ -150,10 +152,14 @@ async def measure(plane: ControlPlane, *, pods: int, namespaces: int, rate: floa
                 collector = Collector(statuses)
                 await collector.until(before)
                 first, costs, began = len(collector.seen), costs_of(operator), time.monotonic()
+                served = served_by(plane)
                 changes = await load.change(round(rate * seconds), rate)
                 await collector.until(after(before, changes))
                 spent = {name: value - costs[name] for name, value in costs_of(operator).items()}
+            pace = {what: mean_seconds(served[what], served_by(plane)[what]) for what in served}
             report(changes, attribute(changes, collector.seen[first:], before), spent, time.monotonic() - began)
+            took = ", ".join(f"a {what} {1000 * seconds:.0f} ms" for what, seconds in pace.items())
+            print(f"  {'the API server took in the mean':<39} {took}")
             print(f"  {'operator memory':<39} {operator.metric('process_resident_memory_bytes') / 2**20:.0f} MiB")
         finally:
             operator.stop()
@@ -165,6 +171,30 @@ def after(before: dict[str, int], changes: Iterable[Change]) -> dict[str, int]:
     for change in changes:
         total[change.namespace] += change.grown
     return dict(total)
+
+
+def served_by(plane: ControlPlane) -> dict[str, tuple[float, float]]:
+    """Return the seconds and the number of requests that the API server has spent on writes of status and of pods."""
+    exposed = plane.kubectl("get", "--raw", "/metrics")
+    answer = {}
+    for what, labels in (("status write", 'resource="namespacequotas"'), ("change of a pod", 'resource="pods"')):
+        sums = [
+            sum(
+                float(line.rsplit(" ", 1)[1])
+                for line in exposed.splitlines()
+                if line.startswith(f"apiserver_request_duration_seconds_{part}{{")
+                and labels in line
+                and _WRITE.search(line)
+            )
+            for part in ("sum", "count")
+        ]
+        answer[what] = (sums[0], sums[1])
+    return answer
+
+
+def mean_seconds(before: tuple[float, float], after: tuple[float, float]) -> float:
+    """Return the mean duration of what came in between."""
+    return (after[0] - before[0]) / max(after[1] - before[1], 1)
 
 
 def costs_of(operator: OperatorProcess) -> dict[str, float]:
@@ -184,7 +214,7 @@ def report(changes: Sequence[Change], found: Latencies, spent: dict[str, float],
     print(f"  {'status writes':<39} {writes / seconds:.1f}/s, {failed:.0f} failed")
     print(f"  {'operator CPU':<39} {100 * spent['process_cpu_seconds_total'] / seconds:.0f}% of one CPU")
     if found.unknown:
-        print(f"  {found.unknown} statuses showed a sum that no order of the changes has")
+        print(f"  {found.unknown} statuses fell between the two writes of several deletions and were left out")
 
 
 def percentile(ordered: Sequence[float], share: float) -> float:

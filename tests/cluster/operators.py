@@ -11,9 +11,9 @@ from tests.controlplane.cluster import Cluster
 from tests.operator_process import START_SECONDS, OperatorProcess
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def operator(crds: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OperatorProcess]:
-    """An operator that all tests share; a test that ends it starts it again."""
+    """An operator that the tests of a module share; other modules want their objects left alone."""
     process = OperatorProcess(crds.kubeconfig, tmp_path_factory.mktemp("operator") / "operator.log")
     process.start_and_wait()
     yield process

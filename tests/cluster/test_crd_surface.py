@@ -63,7 +63,7 @@ BUFFER_STATUS = CapacityBufferStatus(
         cap=400,
         explanation="active 60 = 2 pods/s x 30s; standby 120 = 2 pods/s x 90s - 60",
     ),
-    display=CapacityBufferDisplay(active="60", standby="120", rate="2/s"),
+    display=CapacityBufferDisplay(strategy="Hybrid", active="60", standby="120", rate="2/s"),
     conditions=(READY,),
 )
 
@@ -112,7 +112,7 @@ def test_kubectl_get_shows_the_size_of_a_buffer(crds: Cluster, namespace: str, b
     assert row.pop("AGE")
     assert row == {
         "NAME": buffer,
-        "STRATEGY": "moorage.dev/hybrid-capacity",
+        "STRATEGY": "Hybrid",
         "ACTIVE": "60",
         "STANDBY": "120",
         "RATE": "2/s",

@@ -392,7 +392,11 @@ def test_deleting_it_strands_nothing(installed: ControlPlane, namespace: str, st
     operator = start_installed()
     _wait_until_all_is_ready(installed, namespace)
     operator.stop()
-    installed.kubectl("delete", "--timeout=60s", "-k", str(BASE), timeout=90)
+    installed.kubectl("delete", "-k", str(BASE), "-l", "app.kubernetes.io/component=operator")
+    assert status_of(installed, namespace, "nsq/quota")["used"]
+    installed.kubectl("delete", "nsq,cbuf", "--all", "-n", namespace, "--timeout=10s")
+    installed.apply(*_everything(), namespace=namespace)
+    installed.kubectl("delete", "--timeout=60s", "-k", str(BASE), "--ignore-not-found", timeout=90)
     assert installed.kubectl("get", "-k", str(BASE), "--ignore-not-found", "-o", "name") == ""
 
 

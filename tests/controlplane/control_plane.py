@@ -111,9 +111,15 @@ class ControlPlane(Cluster):
         self.components[component].kill()
 
     def restart(self, component: str) -> None:
-        """End a component in order and start it again on the same port and data."""
+        """End a component in order and start it again on the same port and data.
+
+        The controller manager is restarted with the API server: by itself it backs off, and for up to a minute then
+        new namespaces lack the service account that pods need.
+        """
         self.stop(component)
         self.start(component)
+        if component == APISERVER:
+            self.restart(CONTROLLER_MANAGER)
 
     def pause(self, component: str) -> None:
         """Freeze a component: it keeps its connections and answers nothing."""

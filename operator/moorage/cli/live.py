@@ -91,7 +91,10 @@ def connected(kubeconfig: str | None, context: str | None) -> Iterator[pykube.HT
                 "current-context": "it",
             }
         )
-        yield pykube.HTTPClient(config, timeout=60)
+        api = pykube.HTTPClient(config, timeout=60)
+        api.session.trust_env = False  # the credentials tell the proxy, if there is one
+        api.session.proxies = dict.fromkeys(("http", "https"), access.proxy_url) if access.proxy_url else {}
+        yield api
 
 
 def _written(path: Path, text: str | bytes) -> str:

@@ -7,12 +7,16 @@ into an object of our own.
 from __future__ import annotations
 
 import dataclasses
+import ipaddress
 import logging
 import os
 import ssl
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import kopf
 import yaml
@@ -76,7 +80,7 @@ def _load(paths: str, context: str | None, where: str) -> kopf.ConnectionInfo:
         "certificate_data": pem(Path(configuration.cert_file)) if configuration.cert_file else None,
         "private_key_data": pem(Path(configuration.key_file)) if configuration.key_file else None,
         "default_namespace": section.get("namespace"),
-        "proxy_url": configuration.proxy or None,
+        "proxy_url": cluster["proxy-url"] if "proxy-url" in cluster else _proxy_of_environment(configuration.host),
         "expiration": token_expiration(token),
     }
     if configuration.tls_server_name:
@@ -121,6 +125,19 @@ class _Complaints(logging.Handler):
 
     def __exit__(self, *_: object) -> None:
         logging.getLogger().removeHandler(self)
+
+
+def _proxy_of_environment(server: str) -> str | None:
+    """Return the proxy for a server as kubectl has it: never for this machine, nor for what NO_PROXY names.
+
+    The library's own choice ignores both, and would have our requests for a local cluster leave through the proxy.
+    """
+    parts = urlsplit(server)
+    host = parts.hostname or ""
+    with suppress(ValueError):
+        if host == "localhost" or ipaddress.ip_address(host).is_loopback:
+            return None
+    return None if proxy_bypass(parts.netloc) else getproxies().get(parts.scheme)
 
 
 def _one_line(error: object) -> str:

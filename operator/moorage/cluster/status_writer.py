@@ -134,8 +134,9 @@ class StatusWriter:
                     continue
                 try:
                     async with self._slots:
+                        began = loop.time()  # so that a slow API server does not make us slower still
                         if await self._write(key, held):
-                            held.next_write = loop.time() + self._interval
+                            held.next_write = began + self._interval
                     attempts.reset()
                 except ClusterError as error:
                     self.counters.failures += 1
