@@ -31,7 +31,23 @@ from tests.operator_process import OperatorProcess
 
 SYSTEM, ACCOUNT = "moorage-system", "moorage"
 USER = f"system:serviceaccount:{SYSTEM}:{ACCOUNT}"
-HARD = {"pods": 100, "count/pods": 200, "requests.cpu": 8}
+COUNTED = (
+    "configmaps",
+    "serviceaccounts",
+    "deployments.apps",
+    "daemonsets.apps",
+    "cronjobs.batch",
+    "horizontalpodautoscalers.autoscaling",
+    "ingresses.networking.k8s.io",
+    "networkpolicies.networking.k8s.io",
+    "poddisruptionbudgets.policy",
+    "resourceclaimtemplates.resource.k8s.io",
+)
+HARD = {
+    **{"pods": 100, "count/pods": 200, "requests.cpu": 8, "requests.nvidia.com/gpu": 4},
+    **{"services.nodeports": 10, "requests.storage": "1Ti", "resourcequotas": 3},
+    **{f"count/{resource}": 99 for resource in COUNTED},
+}
 REPLICAS = 3
 SCALABLE = {
     "Deployment": "apps",
@@ -171,7 +187,7 @@ def _assert_nothing_was_refused(audit: AuditLog, operator: OperatorProcess) -> N
 def test_the_base_is_built_as_expected(installed: ControlPlane) -> None:
     built = _build(installed, BASE)
     names = {(each["kind"], each["metadata"].get("namespace"), each["metadata"]["name"]) for each in built}
-    roles = ("operator", "operator-core", "operator-references", "view", "edit", "admin")
+    roles = ("operator", "operator-core", "operator-counting", "operator-references", "view", "edit", "admin")
     assert names == {
         ("Namespace", None, SYSTEM),
         ("CustomResourceDefinition", None, "namespacequotas.moorage.dev"),
@@ -230,15 +246,15 @@ def test_without_the_rule_for_pods_quotas_say_what_to_give(
     installed: ControlPlane, namespace: str, start_installed: StartInstalled
 ) -> None:
     role: Object = installed.get("clusterrole", "moorage-operator-core")
-    rules = [rule for rule in role["rules"] if rule["resources"] != ["pods"]]
+    rules = [rule for rule in role["rules"] if "pods" not in rule["resources"]]
     changes = json.dumps({"rules": rules})
     installed.kubectl("patch", "clusterrole", "moorage-operator-core", "--type=merge", "-p", changes)
     allow = ("auth", "can-i", "list", "pods", "-A", f"--as={USER}")
     wait_for(lambda: not _answers(installed, *allow), timeout=30, message="the rule to be gone")
     installed.apply(*_everything(), namespace=namespace)
     start_installed(wait=False)
-    ready = wait_for_condition(installed, namespace, "nsq/quota", "Ready", "Unknown", "PodsUnknown", timeout=30)
-    assert "give the operator list and watch on pods" in ready["message"]
+    ready = wait_for_condition(installed, namespace, "nsq/quota", "Ready", "False", "Forbidden", timeout=30)
+    assert 'ClusterRole list, watch on pods in API group ""' in ready["message"]
     wait_for_condition(installed, namespace, "cbuf/of-podtemplate", "Ready", "True", "Reconciled")
 
     installed.kubectl("apply", "--server-side", "--force-conflicts", "-k", str(BASE))
@@ -255,11 +271,11 @@ def test_a_custom_kind_is_sized_once_its_rules_are_added(
     installed.apply(rollout, follower, namespace=namespace)
     start_installed()
     ready = wait_for_condition(installed, namespace, "cbuf/of-rollout", "Ready", "False", "Forbidden")
-    assert "the verbs list, watch on rollouts in API group argoproj.io" in ready["message"]
+    assert "list, watch on rollouts in API group argoproj.io" in ready["message"]
 
     [role] = yaml.safe_load_all((EXAMPLES / "clusterrole-rollouts.yaml").read_text())
     installed.apply(role | {"rules": role["rules"][:1]})
-    needed = "the verbs get on rollouts/scale in API group argoproj.io"
+    needed = "get on rollouts/scale in API group argoproj.io"
 
     def said() -> str:
         return str(condition(status_of(installed, namespace, "cbuf/of-rollout"), "Ready").get("message"))

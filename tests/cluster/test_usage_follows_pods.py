@@ -124,19 +124,49 @@ def test_a_scope_can_be_changed_later(crds: Cluster, namespace: str) -> None:
 
 
 def test_a_name_that_is_not_counted_is_named_and_the_rest_is_counted(crds: Cluster, namespace: str) -> None:
-    crds.apply(quota(hard={"pods": 9, "secrets": 3, "count/deployments.apps": 2}), pod(), namespace=namespace)
+    crds.apply(quota(hard={"pods": 9, "nvidia.com/gpu": 3}), pod(), namespace=namespace)
     ready = wait_for_condition(crds, namespace, "nsq/quota", "Ready", "False", "UnsupportedResource")
     assert ready["message"] == (
-        "this version does not count count/deployments.apps and secrets; the other 1 resource is counted"
+        "nvidia.com/gpu is never counted; write requests.nvidia.com/gpu; the other 1 resource is counted"
     )
     status = wait_for_status(crds, namespace, "nsq/quota", {"used": {"pods": "1"}})
     assert set(status["used"]) == {"pods"}
 
 
-def test_a_scope_that_selects_no_pods_is_named(crds: Cluster, namespace: str) -> None:
-    crds.apply(quota(hard={"requests.storage": "1Gi"}, scopes=["VolumeAttributesClass"]), namespace=namespace)
-    ready = wait_for_condition(crds, namespace, "nsq/quota", "Ready", "False", "UnsupportedScope")
-    assert "VolumeAttributesClass" in ready["message"]
+def test_what_is_no_pod_is_counted_too(crds: Cluster, namespace: str) -> None:
+    hard = {
+        "secrets": 5,
+        "services": 5,
+        "services.nodeports": 5,
+        "requests.storage": "9Gi",
+        "count/deployments.apps": 2,
+    }
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}}
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "2Gi"}}}
+    crds.apply(
+        quota(hard=hard),
+        {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}},
+        service | {"spec": {"type": "NodePort", "ports": [{"port": 80}]}},
+        {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "c"}, "spec": claim},
+        deployment(replicas=0),
+        namespace=namespace,
+    )
+    used = {"secrets": "1", "services": "1", "services.nodeports": "1", "requests.storage": "2Gi"}
+    wait_for_status(crds, namespace, "nsq/quota", {"used": used | {"count/deployments.apps": "1"}})
+    crds.kubectl("delete", "secret/s", "service/s", "deployment/web", "-n", namespace)
+    gone = {"secrets": "0", "services": "0", "services.nodeports": "0", "count/deployments.apps": "0"}
+    wait_for_status(crds, namespace, "nsq/quota", {"used": gone})
+
+
+def test_status_names_the_largest_holders(crds: Cluster, namespace: str) -> None:
+    crds.apply(quota(hard=HARD), deployment(replicas=3, cpu="200m"), pod("lone", cpu="900m"), namespace=namespace)
+    wait_for_status(crds, namespace, "nsq/quota", {"used": {"requests.cpu": "1500m"}})
+    holders = {each["resource"]: each["top"] for each in status_of(crds, namespace, "nsq/quota")["holders"]}
+    assert holders["requests.cpu"] == [
+        {"workload": "Pod/lone", "used": "900m", "pods": 1},
+        {"workload": "Deployment/web", "used": "600m", "pods": 3},
+    ]
+    assert [each["workload"] for each in holders["pods"]] == ["Deployment/web", "Pod/lone"]
 
 
 def test_a_bad_quota_is_refused_and_disturbs_no_other(crds: Cluster, namespace: str) -> None:

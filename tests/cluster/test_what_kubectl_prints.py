@@ -47,7 +47,7 @@ def team(crds: Cluster, namespace: str) -> str:
     }
     crds.apply(
         quota("team-a", hard=hard),
-        quota("objects", hard={"pods": 2, "secrets": 3}),
+        quota("objects", hard={"pods": 2, "nvidia.com/gpu": 3}),
         deployment(replicas=8, cpu="500m", memory="2304Mi"),
         pod("train", cpu="2500m", memory="512Mi"),
         buffer("web", scalableRef=ref, sizing=sizing(), replicas=10, percentage=20, limits={"cpu": 400}),

@@ -74,8 +74,8 @@ class NamespaceQuotaSpec(msgspec.Struct, frozen=True, kw_only=True, rename="came
                   CrossNamespacePodAffinity   pods with affinity across namespaces
                   VolumeAttributesClass       claims with a class
 
-                Terminating has nothing to do with pods being deleted. Claims are not counted by this version, so
-                VolumeAttributesClass makes Ready false (reason UnsupportedScope).
+                Terminating has nothing to do with pods being deleted. Objects that are neither pods nor claims match no
+                scope, so their names stay at 0.
 
                 BestEffort goes with pods only; the other pod scopes with pods, cpu and memory (also with requests. or
                 limits. in front). Unlike those of a ResourceQuota, these scopes can be changed later.

@@ -82,7 +82,7 @@ class Watched:
         self._resource = resource
         async with asyncio.TaskGroup() as tasks:
             running = []
-            if self.label == DEVICE_CLAIMS:
+            if self.label == DEVICE_CLAIMS and self._watches.clusterwide:
                 self._classes = _DeviceClassSink(self._watches.client, resource, changed=self._classes_changed)
                 running.append(tasks.create_task(self._classes.feed.run(), name="feed deviceclasses"))
                 await self._classes.feed.wait_synced()
@@ -104,7 +104,7 @@ class Watched:
 
     def _feed(self, resource: Resource, namespace: str | None) -> Feed[ObjectUse]:
         watches = self._watches
-        classes = self._classes.classes if self._classes is not None else {}
+        classes = self._classes.classes if self._classes is not None else None
         return Feed(
             watches.client,
             resource.path(namespace),
@@ -120,7 +120,7 @@ class Watched:
         while True:
             try:
                 resource = await find_resource(self._watches.client, self.label)
-                aggregated = resource is not None and await is_aggregated(self._watches.client, resource)
+                aggregated = resource is not None and await self._watches.is_aggregated(resource)
             except ClusterError as error:
                 self._hindrance = str(error)
                 await attempts.wait(at_least=error.retry_after_seconds)
@@ -203,6 +203,15 @@ class Watches:
             for label, (watched, _) in self._watched.items()
             for place in self.places
         }
+
+    @property
+    def clusterwide(self) -> bool:
+        """Whether all namespaces are watched; what belongs to none of them is read only then."""
+        return self.places == (None,)
+
+    async def is_aggregated(self, resource: Resource) -> bool:
+        """Whether a resource is served by an aggregated API server, as far as we may find out."""
+        return self.clusterwide and await is_aggregated(self.client, resource)
 
     @property
     def feeds(self) -> list[Feed[ObjectUse]]:

@@ -20,6 +20,7 @@ from moorage.handlers.operator import settings
 from moorage.metrics import OperatorCollector
 from tests.unit.docs.pages import PAGES, ROOT, Block, Command, blocks, commands, matches
 from tests.unit.operator_states import operator_state
+from tests.unit.test_metrics import Watched
 
 PARSERS = {"NamespaceQuota": parse_namespace_quota_spec, "CapacityBuffer": parse_capacity_buffer_spec}
 README = ROOT / "README.md"
@@ -117,7 +118,7 @@ async def test_the_table_of_metrics_is_complete() -> None:
         prefix = re.sub(r"_(hard|relists_total|verifications_total|decode_errors_total|writes_total)$", "", first)
         named |= {first, *(prefix + each for each in others)}
     exposed = set()
-    for metric in OperatorCollector(operator_state(), ()).collect():
+    for metric in OperatorCollector(operator_state(), Watched()).collect():
         exposed.add(f"{metric.name}_total" if metric.type == "counter" else metric.name)
     assert named == exposed
 

@@ -18,8 +18,11 @@ DEVICES_OF_ALL = 32
 MISSING_CLASS = "missing-class:"
 """Before the implicit name of a class that does not exist: it counts only in quotas that count claims otherwise too."""
 
-DeviceClasses = Mapping[str, str | None]
-"""The DeviceClasses that exist, each with the extended resource name under which pods may ask for its devices."""
+DeviceClasses = Mapping[str, str | None] | None
+"""The DeviceClasses that exist, each with the extended resource name under which pods may ask for its devices.
+
+None when they cannot be known: then every class is taken to exist, and to have no such name.
+"""
 
 
 def device_claim_use(claim: ResourceClaim, classes: DeviceClasses, shapes: Shapes) -> ObjectUse:
@@ -29,10 +32,10 @@ def device_claim_use(claim: ResourceClaim, classes: DeviceClasses, shapes: Shape
     for name, devices in _devices(claim).items():
         amount = devices * NANO
         counted[f"{name}{DEVICE_CLASS_SUFFIX}"] = amount
-        implicit = f"{'' if name in classes else MISSING_CLASS}{IMPLICIT_DEVICE_PREFIX}{name}"
+        implicit = f"{'' if classes is None or name in classes else MISSING_CLASS}{IMPLICIT_DEVICE_PREFIX}{name}"
         shared.append(implicit)
         counted[implicit] = amount
-        if extended := classes.get(name):
+        if extended := (classes or {}).get(name):
             shared.append(f"requests.{extended}")
             counted[f"requests.{extended}"] = counted.get(f"requests.{extended}", 0) + amount
     return shapes.use(
