@@ -61,6 +61,7 @@ class Api:
             each["metadata"]["name"]: each["spec"].get("extendedResourceName") for each in self._of("DeviceClass")
         }
         self._version = 0
+        self._definitions: list[Body] = []
         # Namespaces are not empty when they are new (root-ca-cert-publisher, serviceaccounts controller).
         self.create({"kind": "ConfigMap", "metadata": {"name": "kube-root-ca.crt"}})
         self.create({"kind": "ServiceAccount", "metadata": {"name": "default"}})
@@ -69,10 +70,20 @@ class Api:
         """Whether a namespaced resource such as `jobs.batch` exists."""
         return any(each.label == resource for each in self._served.values())
 
+    def dump(self) -> list[Body]:
+        """Return all that is stored, as `kubectl get` prints it."""
+        found = [*self._definitions]
+        for body in self.objects.values():
+            resource = self._served[body["kind"]]
+            version = f"{resource.group}/{resource.version}" if resource.group else resource.version
+            found.append({**body, "apiVersion": version})
+        return found
+
     def create(self, manifest: Body) -> None:
         """Store a manifest, and all that controllers make of it."""
         kind = manifest["kind"]
         if kind == "CustomResourceDefinition":
+            self._definitions.append(manifest)
             spec = manifest["spec"]
             names = spec["names"]
             self._served[names["kind"]] = Resource(

@@ -77,6 +77,11 @@ class Play:
         self._ledger.release_due(self._now.timestamp())
         return quota_status(self.rules(quota), self._ledger.usage(NAMESPACE, quota), self._view, generation=1)
 
+    @property
+    def now(self) -> datetime:
+        """The time that it is at the end."""
+        return self._now
+
     def used(self) -> Used:
         """Return what Moorage counts in each quota now."""
         quotas = [body["metadata"]["name"] for body in self.api.objects.values() if body["kind"] == "ResourceQuota"]

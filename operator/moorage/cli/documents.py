@@ -22,6 +22,8 @@ class Document:
 
     source: str
     body: dict[str, Any]
+    resource: str = ""
+    """What the cluster calls what it is, such as `gateways.gateway.networking.k8s.io`, if it comes from one."""
 
     @property
     def kind(self) -> str:
@@ -47,8 +49,8 @@ class Document:
 
     @property
     def name(self) -> str:
-        """Its name; empty when there is none."""
-        return str(self.metadata.get("name") or "")
+        """Its name, or what its name is made of; empty when there is none."""
+        return str(self.metadata.get("name") or self.metadata.get("generateName") or "")
 
     def namespace(self, default: str) -> str:
         """Return its namespace, or the default when it names none."""
@@ -108,8 +110,9 @@ def _objects(source: str, body: Any) -> Iterator[Document]:
         raise BadInput(f"{source}: {body['kind']}: metadata is not a mapping")
     if body["kind"].endswith("List") and isinstance(body.get("items"), list):
         kind = body["kind"].removesuffix("List")
+        # The items of a typed list (PodList) carry no kind and version of their own.
+        own = {"apiVersion": body.get("apiVersion"), "kind": kind} if kind else {}
         for item in body["items"]:
-            # The items of a typed list (PodList) carry no kind of their own.
-            yield from _objects(source, {"kind": kind, **item} if kind and isinstance(item, dict) else item)
+            yield from _objects(source, {**own, **item} if isinstance(item, dict) else item)
         return
     yield Document(source, body)

@@ -47,19 +47,25 @@ def live_objects(api: pykube.HTTPClient, resources: Iterable[str], namespace: st
 
 def _documents(api: pykube.HTTPClient, label: str, namespace: str | None, *, whole: bool) -> Iterator[Document]:
     plural, _, group = label.partition(".")
-    version = f"{group}/{_preferred_version(api, group)}" if group else "v1"
-    served = _get(api, version=version, url="") or {}
-    resource = next((each for each in served.get("resources") or () if each["name"] == plural), None)
-    if resource is None:
-        return
-    place = namespace if resource["namespaced"] else None
-    for item in _items(api, version, plural, place, headers={} if whole else {"Accept": _METADATA_ONLY}):
-        yield Document(label, {**item, "apiVersion": version, "kind": resource["kind"]})
+    for version in _versions(api, group):
+        served = _get(api, version=version, url="") or {}
+        resource = next((each for each in served.get("resources") or () if each["name"] == plural), None)
+        if resource is not None:
+            place = namespace if resource["namespaced"] else None
+            for item in _items(api, version, plural, place, headers={} if whole else {"Accept": _METADATA_ONLY}):
+                yield Document(label, {**item, "apiVersion": version, "kind": resource["kind"]}, resource=label)
+            return
 
 
-def _preferred_version(api: pykube.HTTPClient, group: str) -> str:
-    found = _get(api, version=f"/apis/{group}", url="") or {}
-    return str((found.get("preferredVersion") or {}).get("version") or "v1")
+def _versions(api: pykube.HTTPClient, group: str) -> list[str]:
+    """Return the versions of a group, the preferred one first; not every kind is in that one."""
+    if not group:
+        return ["v1"]
+    found = _get(api, version=f"/apis/{group}", url="")
+    if found is None:
+        return []
+    preferred = found["preferredVersion"]["groupVersion"]
+    return [preferred, *(each["groupVersion"] for each in found["versions"] if each["groupVersion"] != preferred)]
 
 
 @contextmanager

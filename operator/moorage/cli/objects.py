@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -10,6 +10,7 @@ import msgspec
 from moorage.cli.convert import convert
 from moorage.cli.documents import Document
 from moorage.cli.errors import BadInput
+from moorage.cli.manifests import Manifests, identity
 from moorage.objects import AnyObject, DeviceClass, ObjectMeta, Pod, ResourceClaim, Service, VolumeClaim
 from moorage.quantity import QuantityError
 from moorage.quota.counting import (
@@ -21,28 +22,21 @@ from moorage.quota.counting import (
     volume_claim_use,
 )
 from moorage.quota.usage import ObjectUse, Shapes
-from moorage.resources import with_defaults
 
-_WORKLOADS = {
-    ("apps", "Deployment"): "replicas",
-    ("apps", "ReplicaSet"): "replicas",
-    ("apps", "StatefulSet"): "replicas",
-    ("", "ReplicationController"): "replicas",
-    ("batch", "Job"): "parallelism",
-}
-_MOST_PODS = 100_000
-"""A manifest that would make more pods is taken for a mistake."""
+_SINGULAR_ENDS = ("s", "x", "z", "ch", "sh")
 
 
 def read_objects(documents: Iterable[Document], *, namespace: str) -> list[ObjectUse]:
     """Read everything that quotas can count.
 
-    A workload that is a manifest, not an object of a cluster, counts with the pods (and claims) it would make.
+    A manifest counts as the API server would store it, with all that controllers would make of it (see `manifests`).
     `namespace` is that of documents which name none. Raises BadInput.
     """
     given = list(documents)
-    everything = [*given, *(made for each in given for made in _made_by(each, namespace))]
-    reader = _Reader(everything, namespace)
+    manifests = Manifests(given, namespace)
+    # What is made comes first: where a manifest says the same name, as for the volume of a pod, it counts as it says.
+    everything = [*(made for each in given for made in manifests.made_by(each)), *given]
+    reader = _Reader(everything, manifests, namespace)
     return [reader.read(document, number) for number, document in enumerate(everything)]
 
 
@@ -51,13 +45,18 @@ class _Names(msgspec.Struct, frozen=True):
     plural: str
 
 
-class _Definition(msgspec.Struct, frozen=True):
+class _DefinitionSpec(msgspec.Struct, frozen=True):
     group: str
     names: _Names
 
 
+class _Definition(msgspec.Struct, frozen=True):
+    spec: _DefinitionSpec
+
+
 class _Reader:
-    def __init__(self, documents: list[Document], namespace: str) -> None:
+    def __init__(self, documents: list[Document], manifests: Manifests, namespace: str) -> None:
+        self._manifests = manifests
         self._namespace = namespace
         self._shapes = Shapes()
         self._classes: DeviceClasses = {
@@ -78,65 +77,48 @@ class _Reader:
         match (document.group, kind):
             case ("", "Pod"):
                 pod = self._stored(convert(document, Pod, document.body), document, number)
-                return pod_use(msgspec.structs.replace(pod, spec=with_defaults(pod.spec)), shapes)
+                return pod_use(self._manifests.admitted_pod(document, pod), shapes)
             case ("", "Service"):
                 return service_use(self._stored(convert(document, Service, document.body), document, number), shapes)
             case ("", "PersistentVolumeClaim"):
                 claim = self._stored(convert(document, VolumeClaim, document.body), document, number)
-                return volume_claim_use(claim, shapes)
+                return volume_claim_use(self._manifests.admitted_claim(document, claim), shapes)
             case ("resource.k8s.io", "ResourceClaim"):
                 devices = self._stored(convert(document, ResourceClaim, document.body), document, number)
                 return device_claim_use(devices, self._classes, shapes)
         found = self._stored(convert(document, AnyObject, {"metadata": document.metadata}), document, number)
         plural = self._plurals.get((document.group, kind)) or plural_of(kind)
-        return object_use(found, f"{plural}.{document.group}" if document.group else plural, kind, shapes)
+        label = f"{plural}.{document.group}" if document.group else plural
+        return object_use(found, document.resource or label, kind, shapes)
 
     def _stored(self, found: Any, document: Document, number: int) -> Any:
         """Fill in what the API server would: where the object is, and an identity."""
         meta: ObjectMeta = found.metadata
-        identity = msgspec.structs.replace(
+        known = msgspec.structs.replace(
             meta,
             namespace=document.namespace(self._namespace),
-            uid=meta.uid or f"document-{number}",
+            uid=identity(document, self._namespace) or f"document-{number}",
             resource_version="0",
         )
-        return msgspec.structs.replace(found, metadata=identity)
+        return msgspec.structs.replace(found, metadata=known)
 
 
 def _definition(document: Document) -> tuple[tuple[str, str], str]:
     """Return group and kind of what a definition defines, and its plural."""
-    spec = convert(document, _Definition, document.spec)
+    spec = convert(document, _Definition, document.body).spec
     return (spec.group, spec.names.kind), spec.names.plural
 
 
 def plural_of(kind: str) -> str:
-    """Guess the resource of a kind as Kubernetes does: `ingresses` for Ingress, `policies` for Policy."""
+    """Guess the resource of a kind: `ingresses` for Ingress, `policies` for Policy, `gateways` for Gateway.
+
+    As people name them, where Kubernetes' own guess differs; only a definition knows for sure.
+    """
     lower = kind.lower()
-    if lower.endswith("s"):
+    if lower == "endpoints":
+        return lower
+    if lower.endswith(_SINGULAR_ENDS):
         return f"{lower}es"
-    if lower.endswith("y"):
+    if lower.endswith("y") and lower[-2:-1] not in "aeiou":
         return f"{lower[:-1]}ies"
     return f"{lower}s"
-
-
-def _made_by(document: Document, namespace: str) -> Iterator[Document]:
-    """Return what the controller of a workload would make; nothing for one of a cluster, which has its pods too."""
-    field = _WORKLOADS.get((document.group, document.kind))
-    stored = bool(document.metadata.get("uid"))
-    if field is None or stored or not isinstance(document.spec, dict):
-        return
-    count = document.spec.get(field, 1)
-    if not isinstance(count, int) or not 0 <= count <= _MOST_PODS:
-        raise BadInput(f"{document.label}: spec.{field} must be a whole number from 0 to {_MOST_PODS}")
-    template = document.spec.get("template")
-    if not isinstance(template, dict):
-        raise BadInput(f"{document.label}: spec.template is missing")
-    owner = {"kind": document.kind, "name": document.name, "controller": True}
-    for number in range(count):
-        name = f"{document.name}-{number}"
-        meta = {"name": name, "namespace": document.namespace(namespace), "ownerReferences": [owner]}
-        yield Document(document.source, {"kind": "Pod", "metadata": meta, "spec": template.get("spec") or {}})
-        for claim in document.spec.get("volumeClaimTemplates") or ():
-            own = {**meta, "name": f"{(claim.get('metadata') or {}).get('name', 'data')}-{name}"}
-            body = {"kind": "PersistentVolumeClaim", "metadata": own, "spec": claim.get("spec") or {}}
-            yield Document(document.source, body)

@@ -122,10 +122,6 @@ class _Answer:
         return "\n".join(parts)
 
 
-def _pods(holder: Holder) -> str:
-    return plural(holder.pods, "pod") if holder.pods else ""
-
-
 def _quotas(documents: Iterable[Document], namespace: str | None) -> list[Quota]:
     quotas = [read_quota(each, namespace=namespace or "default") for each in documents if each.kind in QUOTA_KINDS]
     quotas = [each for each in quotas if namespace in (None, each.namespace)]
