@@ -40,11 +40,9 @@ USER_AGENT = f"moorage/{__version__}"
 Params = Mapping[str, str]
 
 JSON = "application/json"
-METADATA_ONLY = (
-    "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,"
-    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
-)
+METADATA_ONLY = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 """What to accept to get objects (of a watch or a list) without anything but their metadata."""
+_METADATA_LIST = METADATA_ONLY.replace("as=PartialObjectMetadata", "as=PartialObjectMetadataList")
 
 T = TypeVar("T")
 
@@ -118,6 +116,8 @@ class Client:
         start over.
         """
         query = dict(params or {}) | {"limit": str(limit)}
+        # The server takes the first form that it knows and then refuses to give a list as an object.
+        accept = _METADATA_LIST if accept == METADATA_ONLY else accept
         while True:
             page = _decoded(decode_page, await self.get_bytes(path, query, accept=accept), path)
             yield page
