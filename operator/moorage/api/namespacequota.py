@@ -165,8 +165,8 @@ class NamespaceQuotaStatus(msgspec.Struct, frozen=True, kw_only=True, rename="ca
     used: Annotated[
         dict[str, QuantityText],
         doc(
-            "What is used of each resource in hard. A resource of which nothing is used shows 0; one that this "
-            "version cannot count is missing."
+            "What is used of each resource in hard. A resource of which nothing is used shows 0; one that nothing "
+            "counts, or whose objects are not known, is missing: the condition Ready says why."
         ),
     ] = {}
     remaining: Annotated[
