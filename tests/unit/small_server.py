@@ -41,9 +41,10 @@ class SmallServer:
         """Serve kinds of a group: `widgets="v1 v1beta1"` says in which versions."""
         root = f"/apis/{group}" if group else "/api"
         if group:
+            listed = {each: {"version": each, "groupVersion": f"{group}/{each}"} for each in versions}
             self.documents[root] = {
-                "preferredVersion": {"version": preferred or versions[0]},
-                "versions": [{"version": version} for version in versions],
+                "preferredVersion": listed[preferred or versions[0]],
+                "versions": list(listed.values()),
             }
         for version in versions:
             served = [plural for plural, where in plurals_and_versions.items() if version in where.split()]
@@ -87,7 +88,7 @@ class SmallServer:
             queue.put_nowait(line)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        path = request.path
+        path = request.path.rstrip("/")
         if code := self.refusals.get(path):
             return web.json_response({"code": code, "message": f"refused with {code}"}, status=code)
         if path in self.documents:
@@ -101,7 +102,7 @@ class SmallServer:
         return web.json_response({"metadata": meta, "items": list(self.collections[path].values())})
 
     async def _watch(self, request: web.Request) -> web.StreamResponse:
-        path = request.path
+        path = request.path.rstrip("/")
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         queue: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._watching.setdefault(path, []).append(queue)

@@ -58,6 +58,12 @@ STANDARD_NAMES = [
     "requests.hugepages-1Gi",
 ]
 """The fixed list of `pkg/apis/core/helper` in Kubernetes v1.36."""
+_POD_NAMES = {"pods", "cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"}
+_NAMES_OF = {"BestEffort": {"pods"}, "VolumeAttributesClass": {"persistentvolumeclaims", "requests.storage"}}
+FORBIDDEN = [
+    (scope, name) for scope in SCOPE_NAMES for name in STANDARD_NAMES if name not in _NAMES_OF.get(scope, _POD_NAMES)
+]
+"""Every scope with every standard name that does not go with it (`IsResourceQuotaScopeValidForResource`)."""
 QUALIFIED_NAMES = [
     "requests.nvidia.com/gpu",
     "count/pods",
@@ -248,6 +254,28 @@ QUOTAS = [
         "claims of a class",
         {"scopes": ["VolumeAttributesClass"], "hard": {"persistentvolumeclaims": 1, "requests.storage": "1Gi"}},
     ),
+    *(
+        Case(
+            f"{name} under {scope}", {"scopes": [scope], "hard": {name: 1}}, (("spec.scopes", f'["{name}"]: {MISFIT}'),)
+        )
+        for scope, name in FORBIDDEN
+    ),
+    *(
+        Case(
+            f"{name} under {scope} in the selector",
+            _selector(_scope(scope), hard={name: 1}),
+            (("spec.scopeSelector", f'["{name}"]: {MISFIT}'),),
+        )
+        for scope, name in FORBIDDEN
+        if scope.endswith("Class")
+    ),
+    Case(
+        "names with a domain under any scope",
+        {
+            "scopes": ["VolumeAttributesClass"],
+            "hard": {"gold.storageclass.storage.k8s.io/requests.storage": 1, "requests.x.com/gpu": 1, "count/pods": 1},
+        },
+    ),
     Case(
         "unknown scope",
         {"scopes": ["Terminatin"]},
@@ -330,6 +358,23 @@ QUOTAS = [
         "Terminating does not exist",
         _selector(_scope("Terminating", "DoesNotExist")),
         ((f"{_EXPRESSION}[0].operator", EXISTS_ONLY),),
+    ),
+    Case(
+        "a class that is in a list and one that is in none",
+        _selector(
+            _scope("VolumeAttributesClass", "In", values=["gold"]),
+            _scope("VolumeAttributesClass", "NotIn", values=["silver"]),
+            hard={"persistentvolumeclaims": 1},
+        ),
+    ),
+    Case(
+        "claims without a class",
+        _selector(_scope("VolumeAttributesClass", "DoesNotExist"), hard={"requests.storage": "1Gi"}),
+    ),
+    Case(
+        "deadlines that exclude each other",
+        _selector(_scope("Terminating"), _scope("NotTerminating")),
+        ((_EXPRESSION, CONTRADICTION),),
     ),
     Case(
         "expressions that exclude each other",
