@@ -111,6 +111,7 @@ def quota_status(
     """
     known = known_names(rules, views)
     result = report(rules.hard, {name: usage.used[name] for name in known})
+    subject = "resource" if len(known) + len(rules.uncounted) == len(rules.hard) else "resource whose usage is known"
     return NamespaceQuotaStatus(
         observed_generation=generation,
         hard=report(rules.hard, dict.fromkeys(rules.hard, 0)).hard,
@@ -123,8 +124,8 @@ def quota_status(
         native=native,
         conditions=(
             _ready(rules, usage, views, generation),
-            _near_limit(result, generation),
-            _exceeded(result, generation),
+            _near_limit(result, subject, generation),
+            _exceeded(result, subject, generation),
             *_enforced(rules, views, generation),
         ),
     )
@@ -221,18 +222,18 @@ def _enforced(rules: QuotaRules, views: Views, generation: int) -> list[Conditio
     return [condition(ENFORCED, "False", "AggregatedAPI", message, generation=generation)]
 
 
-def _near_limit(result: QuotaReport, generation: int) -> Condition:
+def _near_limit(result: QuotaReport, subject: str, generation: int) -> Condition:
     if near := result.near:
         return condition(NEAR_LIMIT, "True", "NearLimit", _sentence(near), generation=generation)
-    message = f"every resource is below {NEAR_PERCENT}%"
+    message = f"every {subject} is below {NEAR_PERCENT}%"
     return condition(NEAR_LIMIT, "False", "BelowThreshold", message, generation=generation)
 
 
-def _exceeded(result: QuotaReport, generation: int) -> Condition:
+def _exceeded(result: QuotaReport, subject: str, generation: int) -> Condition:
     if exceeded := result.exceeded:
         message = f"{_sentence(exceeded)}; no pod is evicted, and this version refuses no new ones"
         return condition(EXCEEDED, "True", "AboveHard", message, generation=generation)
-    return condition(EXCEEDED, "False", "WithinHard", "no resource is above its limit", generation=generation)
+    return condition(EXCEEDED, "False", "WithinHard", f"no {subject} is above its limit", generation=generation)
 
 
 def _sentence(lines: list[ResourceLine]) -> str:

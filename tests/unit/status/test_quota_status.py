@@ -233,6 +233,21 @@ class TestLimits:
         found = {each.type: each.status for each in status.conditions}
         assert (found["NearLimit"], found["Exceeded"]) == (near, exceeded)
 
+    @pytest.mark.parametrize(
+        ("hard", "subject"),
+        [
+            ({"pods": 9, "requests.cpu": 4}, "resource"),
+            ({"pods": 9, "x.com/gpu": 4}, "resource"),
+            ({"pods": 9, "secrets": 4}, "resource whose usage is known"),
+            ({"secrets": 4, "x.com/gpu": 4}, "resource whose usage is known"),
+        ],
+        ids=["all known", "all that can be", "not all", "none"],
+    )
+    def test_nothing_is_said_of_what_is_not_known(self, hard: dict[str, Any], subject: str) -> None:
+        found = {each.type: each.message for each in status_of(hard, {"secrets": LISTING}).conditions}
+        assert found["NearLimit"] == f"every {subject} is below 90%"
+        assert found["Exceeded"] == f"no {subject} is above its limit"
+
 
 class TestHolders:
     def test_they_are_told_by_resource_in_its_own_unit_and_in_the_order_of_display(self) -> None:
