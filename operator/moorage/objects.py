@@ -241,8 +241,11 @@ class DeviceRequest(_Object, frozen=True):
     count: int | None = None
 
 
-class DeviceRequestChoice(_Object, frozen=True):
-    """One request of a claim: exactly these devices, or the first alternative that can be had."""
+class DeviceRequestChoice(DeviceRequest, frozen=True):
+    """One request of a claim: exactly these devices, or the first alternative that can be had.
+
+    Before v1beta2 exact devices were named in the request itself.
+    """
 
     exactly: DeviceRequest | None = None
     first_available: list[DeviceRequest] | None = None

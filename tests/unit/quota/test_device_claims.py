@@ -169,6 +169,14 @@ def test_the_api_servers_json_is_read_and_the_rest_skipped() -> None:
     )
 
 
+def test_requests_of_v1beta1_name_their_devices_themselves() -> None:
+    encoded = b"""{"spec": {"devices": {"requests": [
+      {"name": "a", "deviceClassName": "gpu.example.com", "allocationMode": "ExactCount", "count": 2},
+      {"name": "b", "firstAvailable": [{"name": "x", "deviceClassName": "gpu.example.com", "count": 3}]}]}}}"""
+    found = record(msgspec.json.decode(encoded, type=ResourceClaim))
+    assert found.shape.amounts[GPU] == nano(x="5")["x"]
+
+
 def test_admin_access_and_allocation_make_no_difference() -> None:
     plain = b'{"spec": {"devices": {"requests": [{"exactly": {"deviceClassName": "gpu.example.com", "count": 2}}]}}}'
     admin = plain.replace(b'"count": 2', b'"count": 2, "adminAccess": true')

@@ -55,7 +55,8 @@ def _devices(claim: ResourceClaim) -> dict[str, int]:
 def _largest(choice: DeviceRequestChoice) -> dict[str, int]:
     """Return one request's devices by class; of alternatives the largest of each class."""
     largest: dict[str, int] = {}
-    for request in choice.first_available or ([choice.exactly] if choice.exactly is not None else []):
+    exactly = choice.exactly or (choice if choice.device_class_name else None)
+    for request in choice.first_available or ([exactly] if exactly is not None else []):
         name = request.device_class_name
         largest[name] = max(largest.get(name, 0), _count(request))
     return largest
