@@ -235,12 +235,17 @@ class Watches:
     async def _guard(self, watched: Watched) -> None:
         """Keep a bug in watching one resource from ending the operator."""
         attempts = self.client.backoff.attempts()
-        while True:
-            try:
-                await watched.run()
-            except Exception:
-                logger.exception("watching %s failed by a bug; starting over", watched.label)
-                await attempts.wait()
+        try:
+            while True:
+                try:
+                    await watched.run()
+                except Exception:
+                    logger.exception("watching %s failed by a bug; starting over", watched.label)
+                    await attempts.wait()
+        finally:
+            if watched.label not in self._watched:
+                # Feeds end a moment after they are told to, and may have taken something in meanwhile.
+                self.ledger.replace([], resource=watched.label)
 
 
 class _ClassRecord(msgspec.Struct, frozen=True):

@@ -15,6 +15,7 @@ from moorage.handlers import watches as module
 from moorage.handlers.watches import Watches
 from moorage.quota.ledger import Ledger, Terms
 from moorage.status.namespacequota import Trouble, View
+from tests.builders import object_use
 from tests.unit.small_server import SmallServer, small_server, until
 
 SECRETS, PODS = "/api/v1/secrets", "/api/v1/pods"
@@ -80,6 +81,22 @@ class TestWhatIsWatched:
         run.watches.want([], finished_pods=False)
         assert run.held("secrets") == set()
         assert [feed.path for feed in run.watches.feeds] == [PODS]
+
+    async def test_what_its_feed_took_in_while_it_ended_is_forgotten_too(self, run: Running) -> None:
+        run.watches.want(["secrets"], finished_pods=False)
+        await run.known("secrets")
+        run.watches.want([], finished_pods=False)
+        run.ledger.put(object_use("late"))
+        await until(lambda: run.held("secrets") == set(), "the late one is forgotten")
+
+    async def test_a_resource_that_is_wanted_again_at_once_is_counted(self, run: Running) -> None:
+        run.watches.want(["secrets"], finished_pods=False)
+        await run.known("secrets")
+        run.watches.want([], finished_pods=False)
+        run.watches.want(["secrets"], finished_pods=False)
+        await run.known("secrets")
+        await asyncio.sleep(0.05)
+        assert run.held("secrets") == {"one"}
 
     async def test_changes_reach_the_ledger(self, run: Running) -> None:
         run.watches.want(["secrets"], finished_pods=False)
