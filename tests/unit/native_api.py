@@ -60,6 +60,7 @@ class Api:
         self._classes = {
             each["metadata"]["name"]: each["spec"].get("extendedResourceName") for each in self._of("DeviceClass")
         }
+        ledger.set_device_classes(self._classes)
         self._version = 0
         self._definitions: list[Body] = []
         # Namespaces are not empty when they are new (root-ca-cert-publisher, serviceaccounts controller).

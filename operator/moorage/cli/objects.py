@@ -21,13 +21,14 @@ from moorage.quota.counting import (
     service_use,
     volume_claim_use,
 )
+from moorage.quota.ledger import Ledger
 from moorage.quota.usage import ObjectUse, Shapes
 
 _SINGULAR_ENDS = ("s", "x", "z", "ch", "sh")
 
 
-def read_objects(documents: Iterable[Document], *, namespace: str) -> list[ObjectUse]:
-    """Read everything that quotas can count.
+def count_objects(documents: Iterable[Document], ledger: Ledger, *, namespace: str) -> None:
+    """Put everything that quotas can count into a ledger.
 
     A manifest counts as the API server would store it, with all that controllers would make of it (see `manifests`).
     `namespace` is that of documents which name none. Raises BadInput.
@@ -37,7 +38,9 @@ def read_objects(documents: Iterable[Document], *, namespace: str) -> list[Objec
     # What is made comes first: where a manifest says the same name, as for the volume of a pod, it counts as it says.
     everything = [*(made for each in given for made in manifests.made_by(each)), *given]
     reader = _Reader(everything, manifests, namespace)
-    return [reader.read(document, number) for number, document in enumerate(everything)]
+    ledger.set_device_classes(reader.classes)
+    for number, document in enumerate(everything):
+        ledger.put(reader.read(document, number))
 
 
 class _Names(msgspec.Struct, frozen=True):
@@ -59,7 +62,7 @@ class _Reader:
         self._manifests = manifests
         self._namespace = namespace
         self._shapes = Shapes()
-        self._classes: DeviceClasses = {
+        self.classes: DeviceClasses = {
             each.name: convert(each, DeviceClass, each.body).spec.extended_resource_name
             for each in documents
             if each.kind == "DeviceClass"
@@ -85,7 +88,7 @@ class _Reader:
                 return volume_claim_use(self._manifests.admitted_claim(document, claim), shapes)
             case ("resource.k8s.io", "ResourceClaim"):
                 devices = self._stored(convert(document, ResourceClaim, document.body), document, number)
-                return device_claim_use(devices, self._classes, shapes)
+                return device_claim_use(devices, self.classes, shapes)
         found = self._stored(convert(document, AnyObject, {"metadata": document.metadata}), document, number)
         plural = self._plurals.get((document.group, kind)) or plural_of(kind)
         label = f"{plural}.{document.group}" if document.group else plural

@@ -11,7 +11,7 @@ import click
 
 from moorage.cli.documents import Document, read_documents
 from moorage.cli.errors import BadInput
-from moorage.cli.objects import read_objects
+from moorage.cli.objects import count_objects
 from moorage.cli.output import columns, emit, output_option
 from moorage.cli.quotas import QUOTA_KINDS, Quota, read_quota
 from moorage.quota.ledger import Holder, Ledger
@@ -57,8 +57,7 @@ def usage(
     else:
         quotas, documents = _live(quota, namespace, kubeconfig, context)
     ledger = Ledger()
-    for use in read_objects(documents, namespace=default):
-        ledger.put(use)
+    count_objects(documents, ledger, namespace=default)
     answers = [_Answer(each, ledger, moment) for each in quotas]
     emit(
         {"quotas": [each.as_dict() for each in answers]}, output, lambda: "\n\n".join(each.table() for each in answers)

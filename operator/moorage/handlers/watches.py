@@ -152,6 +152,9 @@ class Watched:
         return None
 
     def _classes_changed(self) -> None:
+        if self._classes is not None:
+            self._watches.ledger.set_device_classes(self._classes.classes)
+            self._watches.changed()
         for feed in self.feeds.values():
             feed.relist("device classes changed, and with them what claims count for")
 

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from moorage.quota.counting.devices import MISSING_CLASS
-from moorage.quota.names import COUNT, DEVICE_CLAIMS, DEVICE_CLASS_SUFFIX, IMPLICIT_DEVICE_PREFIX, PODS, counted
+from moorage.quota.counting.devices import MISSING_CLASS, counts_claims_anyway
+from moorage.quota.names import IMPLICIT_DEVICE_PREFIX, PODS, counted
 from moorage.quota.scopes import Requirement, selects
 from moorage.quota.usage import ObjectUse
 
@@ -28,12 +28,17 @@ class Terms:
         found = (counted(name) for name in self.names)
         return frozenset(resource for each in found if each is not None for resource in each.resources)
 
-    def sources(self) -> dict[str, tuple[str, ...]]:
-        """Return, for every name that is counted, the sources that its usage is the sum of."""
-        # A quirk of the native controller: see `counting.devices.MISSING_CLASS`.
-        missing_too = any(
-            name == f"{COUNT}{DEVICE_CLAIMS}" or name.endswith(DEVICE_CLASS_SUFFIX) for name in self.names
-        )
+    @property
+    def asks_for_classes(self) -> bool:
+        """Whether a name in it counts the devices of a class."""
+        return any(name.startswith(IMPLICIT_DEVICE_PREFIX) for name in self.names)
+
+    def sources(self, of_classes: frozenset[str]) -> dict[str, tuple[str, ...]]:
+        """Return, for every name that is counted, the sources that its usage is the sum of.
+
+        `of_classes` are the names of the DeviceClasses that exist (see `counting.devices`).
+        """
+        missing_too = self.asks_for_classes and counts_claims_anyway(self.names, of_classes)
         found: dict[str, tuple[str, ...]] = {}
         for name in self.names:
             if (each := counted(name)) is not None:
@@ -62,9 +67,9 @@ class Usage:
 class Account:
     """The running totals of one quota, whole and by workload."""
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: Terms, of_classes: frozenset[str]) -> None:
         self.terms = terms
-        self._sources = terms.sources()
+        self._sources = terms.sources(of_classes)
         self._used: dict[str, int] = {source: 0 for sources in self._sources.values() for source in sources}
         self._held: dict[str, dict[str, int]] = {source: {} for source in self._used}
         """By source and workload; who uses nothing of it is not in it."""

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Set
 
 from moorage.quantity import NANO
 from moorage.quota.account import SHOWN_HOLDERS, Account, Holder, Terms, Usage
+from moorage.quota.counting.devices import DeviceClasses, names_of_classes
 from moorage.quota.dependents import Dependents
 from moorage.quota.names import COUNT_PODS, PODS
 from moorage.quota.usage import ObjectUse
@@ -35,6 +36,7 @@ class Ledger:
         self._released: set[str] = set()
         self._releases: list[tuple[float, str]] = []
         self._changed: set[QuotaKey] = set()
+        self._of_classes: frozenset[str] = frozenset()
         self._dependents = Dependents(self._own_amounts, self.get)
 
     # Quotas
@@ -55,6 +57,18 @@ class Ledger:
         if not accounts:
             self._accounts.pop(namespace, None)
         self._changed.discard((namespace, name))
+
+    def set_device_classes(self, classes: DeviceClasses) -> None:
+        """Say which DeviceClasses exist: on that depends what quotas count of those that do not."""
+        of_classes = names_of_classes(classes)
+        if of_classes == self._of_classes:
+            return
+        self._of_classes = of_classes
+        for namespace, accounts in self._accounts.items():
+            for name, account in accounts.items():
+                if account.terms.asks_for_classes:
+                    accounts[name] = self._counted(namespace, account.terms)
+                    self._changed.add((namespace, name))
 
     def usage(self, namespace: str, name: str) -> Usage:
         """Return what a quota uses, under every name that is counted.
@@ -188,7 +202,7 @@ class Ledger:
         }
 
     def _counted(self, namespace: str, terms: Terms) -> Account:
-        account = Account(terms)
+        account = Account(terms, self._of_classes)
         for held in self._by_namespace.get(namespace, {}).values():
             for use in held.values():
                 account.charge(use, self._dependents.holder(use), self._amounts(use), +1)

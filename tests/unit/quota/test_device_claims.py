@@ -102,6 +102,33 @@ class TestExtendedNames:
     ) -> None:
         assert used(use("c", devices("ghost", 2)), *names)[IMPLICIT_GHOST] == nano(x=counted)["x"]
 
+    @pytest.mark.parametrize(
+        ("other", "counted"),
+        [(IMPLICIT_GPU, "2"), ("requests.example.com/gpu", "2"), (IMPLICIT_NIC, "2"), ("requests.x.com/gpu", "0")],
+    )
+    def test_or_where_another_name_counts_claims_of_a_class_that_does(self, other: str, counted: str) -> None:
+        ledger = Ledger()
+        ledger.set_quota("team-a", "q", Terms(frozenset({IMPLICIT_GHOST, other})))
+        ledger.put(use("c", devices("ghost", 2)))
+        assert ledger.usage("team-a", "q").used[IMPLICIT_GHOST] == 0
+        ledger.take_changed()
+        ledger.set_device_classes(DEVICE_CLASSES)
+        assert ledger.usage("team-a", "q").used[IMPLICIT_GHOST] == nano(x=counted)["x"]
+        assert ledger.take_changed() == {("team-a", "q")}
+        ledger.set_device_classes({})
+        assert ledger.usage("team-a", "q").used[IMPLICIT_GHOST] == 0
+
+    def test_quotas_that_ask_for_no_class_are_left_alone_when_classes_change(self) -> None:
+        ledger = Ledger()
+        ledger.set_quota("team-a", "q", Terms(frozenset({"requests.example.com/gpu", "pods"})))
+        ledger.take_changed()
+        ledger.set_device_classes(DEVICE_CLASSES)
+        ledger.set_device_classes(None)
+        assert ledger.take_changed() == set()
+
+    def test_when_classes_cannot_be_known_each_is_taken_to_exist_and_to_have_no_other_name(self) -> None:
+        assert amounts(devices(count=2), classes=None) == nano(**{CLAIMS: "1", GPU: "2", IMPLICIT_GPU: "2"})
+
     def test_who_holds_devices_of_a_class_that_does_not_exist_is_told(self) -> None:
         ledger = Ledger()
         ledger.set_quota("team-a", "q", Terms(frozenset({IMPLICIT_GHOST, CLAIMS})))

@@ -5,7 +5,7 @@ Follows `pkg/quota/v1/evaluator/core/resource_claims.go` of Kubernetes v1.36 wit
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from moorage.objects import DeviceRequest, DeviceRequestChoice, ResourceClaim
 from moorage.quantity import NANO
@@ -16,13 +16,31 @@ DEVICES_OF_ALL = 32
 """What a request for all devices counts for: the most that a claim can get (AllocationResultsMaxSize)."""
 
 MISSING_CLASS = "missing-class:"
-"""Before the implicit name of a class that does not exist: it counts only in quotas that count claims otherwise too."""
+"""Before the implicit name of a class that does not exist: such devices count only in quotas that count claims anyway,
+which is a quirk of the native controller. See `counts_claims_anyway`.
+"""
 
 DeviceClasses = Mapping[str, str | None] | None
 """The DeviceClasses that exist, each with the extended resource name under which pods may ask for its devices.
 
 None when they cannot be known: then every class is taken to exist, and to have no such name.
 """
+
+
+def names_of_classes(classes: DeviceClasses) -> frozenset[str]:
+    """Return the names in `hard` under which devices of these classes count beside what pods ask for."""
+    known = classes or {}
+    extended = {f"requests.{name}" for name in known.values() if name}
+    return frozenset(f"{IMPLICIT_DEVICE_PREFIX}{name}" for name in known) | extended
+
+
+def counts_claims_anyway(names: Set[str], of_classes: Set[str]) -> bool:
+    """Whether a quota with these names counts claims, whatever it says of classes that do not exist.
+
+    `of_classes` are the names of the classes that do (see `names_of_classes`).
+    """
+    always = any(name == f"{COUNT}{DEVICE_CLAIMS}" or name.endswith(DEVICE_CLASS_SUFFIX) for name in names)
+    return always or not names.isdisjoint(of_classes)
 
 
 def device_claim_use(claim: ResourceClaim, classes: DeviceClasses, shapes: Shapes) -> ObjectUse:
