@@ -7,10 +7,11 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+from moorage.handlers.pods import UNFINISHED, PodSink, pod_decoder
+
 from moorage.cluster.client import Client
 from moorage.cluster.credentials import Credentials
 from moorage.cluster.feed import Feed, Pace
-from moorage.handlers.pods import UNFINISHED, PodSink, pod_decoder
 from moorage.quota.ledger import Ledger
 from moorage.quota.usage import PodReader, PodUse
 from tests.controlplane.cluster import Cluster
