@@ -44,8 +44,13 @@ COUNTED = (
     "resourceclaimtemplates.resource.k8s.io",
 )
 HARD = {
-    "pods": 100, "count/pods": 200, "requests.cpu": 8, "requests.nvidia.com/gpu": 4,
-    "services.nodeports": 10, "requests.storage": "1Ti", "resourcequotas": 3,
+    "pods": 100,
+    "count/pods": 200,
+    "requests.cpu": 8,
+    "requests.nvidia.com/gpu": 4,
+    "services.nodeports": 10,
+    "requests.storage": "1Ti",
+    "resourcequotas": 3,
     **{f"count/{resource}": 99 for resource in COUNTED},
 }
 REPLICAS = 3
