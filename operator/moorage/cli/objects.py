@@ -62,11 +62,13 @@ class _Reader:
         self._manifests = manifests
         self._namespace = namespace
         self._shapes = Shapes()
-        self.classes: DeviceClasses = {
+        classes = {
             each.name: convert(each, DeviceClass, each.body).spec.extended_resource_name
             for each in documents
             if each.kind == "DeviceClass"
         }
+        self.classes: DeviceClasses = classes or None
+        """None when no document says anything of them."""
         self._plurals = dict(map(_definition, (each for each in documents if each.kind == "CustomResourceDefinition")))
 
     def read(self, document: Document, number: int) -> ObjectUse:

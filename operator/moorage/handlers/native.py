@@ -12,8 +12,6 @@ from moorage.quota.native import NativeQuota
 from moorage.quota.scopes import Requirement
 from moorage.resources import amounts
 
-PATH = "/api/v1/resourcequotas"
-
 
 class _Expression(msgspec.Struct, frozen=True, rename="camel"):
     scope_name: str

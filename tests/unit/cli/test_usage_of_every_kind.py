@@ -227,6 +227,17 @@ def test_without_a_definition_the_plural_is_guessed(moorage: Moorage, tmp_path: 
     assert answer.json["quotas"][0]["used"] == {f"count/{plural}.example.com": "1"}
 
 
+@pytest.mark.parametrize(("given", "counted"), [([], "4"), ([DUMP[19]], "4"), ([item("DeviceClass", "other")], "0")])
+def test_a_device_class_is_taken_to_exist_unless_others_are_given_and_it_is_not(
+    moorage: Moorage, tmp_path: Any, given: list[dict[str, Any]], counted: str
+) -> None:
+    name = "requests.deviceclass.resource.kubernetes.io/gpu.example.com"
+    path = tmp_path / "quota.json"
+    path.write_text(json.dumps(QUOTA | {"spec": {"hard": {name: 9}}}))
+    answer = moorage("usage", "-f", "-", "--quota", str(path), "-o", "json", stdin=listed(*given, DUMP[20]))
+    assert answer.json["quotas"][0]["used"] == {name: counted}
+
+
 def test_scopes_of_volumes_are_counted(moorage: Moorage, tmp_path: Any) -> None:
     terms = {"scopeName": "VolumeAttributesClass", "operator": "In", "values": ["gold"]}
     spec = {"hard": {"persistentvolumeclaims": 5}, "scopeSelector": {"matchExpressions": [terms]}}
