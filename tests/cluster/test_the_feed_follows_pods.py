@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from moorage.handlers.pods import UNFINISHED, PodSink, pod_decoder
-
 from moorage.cluster.client import Client
 from moorage.cluster.credentials import Credentials
+from moorage.cluster.discovery import Resource
 from moorage.cluster.feed import Feed, Pace
+from moorage.handlers.counting import UNFINISHED, LedgerSink, decoder
 from moorage.quota.ledger import Ledger
-from moorage.quota.usage import PodReader, PodUse
+from moorage.quota.usage import ObjectUse, Shapes
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.control_plane import ControlPlane
 
@@ -25,14 +25,14 @@ class Followed:
         self.client = client
         self.path = f"/api/v1/namespaces/{namespace}/pods"
         self.ledger = Ledger()
-        sink = PodSink(self.ledger, namespace=namespace, changed=lambda: None)
+        sink = LedgerSink(self.ledger, "pods", namespace=namespace, changed=lambda: None)
         pace = Pace(page_size=7, verify=0)
-        decode = pod_decoder(PodReader())
-        self.feed: Feed[PodUse] = Feed(client, self.path, decode, sink, field_selector=UNFINISHED, pace=pace)
+        decode = decoder(Resource("", "v1", "pods", "Pod"), Shapes(), None)
+        self.feed: Feed[ObjectUse] = Feed(client, self.path, decode, sink, field_selector=UNFINISHED, pace=pace)
 
     @property
     def names(self) -> set[str]:
-        return {pod.name for pod in self.ledger.pods().values()}
+        return {pod.name for pod in self.ledger.objects().values()}
 
     async def create(self, name: str) -> None:
         container = {"name": "app", "image": "app", "resources": {"requests": {"cpu": "1m"}}}
