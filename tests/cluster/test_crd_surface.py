@@ -19,6 +19,7 @@ from moorage.api import (
     SizingStatus,
     Tier,
 )
+from moorage.api.namespacequota import HolderStatus, NativeDifference, ResourceHolders
 from tests.cluster.crds import OURS, ApiServer
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.waiting import wait_for
@@ -44,6 +45,10 @@ QUOTA_STATUS = NamespaceQuotaStatus(
     utilization={"requests.cpu": "35%", "pods": "31%"},
     summary=("requests.cpu   7 of 20   35%", "pods   31 of 100   31%"),
     display=NamespaceQuotaDisplay(cpu="7/20", memory="18Gi/64Gi", pods="31/100", fullest="cpu 35%"),
+    holders=(ResourceHolders(resource="pods", top=(HolderStatus(workload="Deployment/web", used="30", pods=30),)),),
+    native=(
+        NativeDifference(resource_quota="old", resource="pods", used="33", counted="31", since="2026-01-31T12:00:00Z"),
+    ),
     conditions=(READY,),
 )
 BUFFER_STATUS = CapacityBufferStatus(
