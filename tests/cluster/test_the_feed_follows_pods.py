@@ -36,7 +36,9 @@ class Followed:
 
     async def create(self, name: str) -> None:
         container = {"name": "app", "image": "app", "resources": {"requests": {"cpu": "1m"}}}
-        await self.client.post(self.path, {"metadata": {"name": name}, "spec": {"containers": [container]}})
+        # No node that another test may have left is to take it and change its phase.
+        spec = {"containers": [container], "schedulerName": "nobody"}
+        await self.client.post(self.path, {"metadata": {"name": name}, "spec": spec})
 
     async def touch(self, name: str, note: str) -> None:
         await self.client.patch(f"{self.path}/{name}", {"metadata": {"annotations": {"note": note}}})

