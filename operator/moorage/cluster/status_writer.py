@@ -183,12 +183,23 @@ class StatusWriter:
 
 
 def without_times(status: Mapping[str, Any]) -> Status:
-    """Return a status in the form in which two are compared: conditions by type, without their times."""
+    """Return a status in the form in which two are compared: conditions by type and without their times, no tuples.
+
+    A tuple never equals the list that comes back for it.
+    """
     conditions = {
         each["type"]: {name: value for name, value in each.items() if name != "lastTransitionTime"}
         for each in status.get("conditions") or ()
     }
-    return {**status, "conditions": conditions}
+    return {**_with_lists(status), "conditions": conditions}
+
+
+def _with_lists(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _with_lists(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_lists(each) for each in value]
+    return value
 
 
 def with_times(desired: Mapping[str, Any], held: Mapping[str, Any], now: datetime) -> Status:
