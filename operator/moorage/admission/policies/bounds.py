@@ -62,9 +62,9 @@ def facts(of_type: str, *, who: str, must: str, amount: str) -> str:
         "amounts": "amounts",
         "texts": f"amounts.map(m, {MILLI_TEXT})",
         "must": must,
-        "min": 'string(l.?min[?k].orValue(""))',
-        "max": 'string(l.?max[?k].orValue(""))',
-        "ratio": 'string(l.?maxLimitRequestRatio[?k].orValue(""))',
+        "min": 'string(l.?min[?k].orValue(dyn("")))',
+        "max": 'string(l.?max[?k].orValue(dyn("")))',
+        "ratio": 'string(l.?maxLimitRequestRatio[?k].orValue(dyn("")))',
     }
     literal = ", ".join(f'"{name}": dyn({value})' for name, value in fields.items())
     return f"{_NAMES}.map(k, {both}.map(amounts, {{{literal}}})[0])"
