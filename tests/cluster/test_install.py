@@ -53,6 +53,15 @@ HARD = {
     "resourcequotas": 3,
     **{f"count/{resource}": 99 for resource in COUNTED},
 }
+POLICIES = [
+    (kind + suffix, name)
+    for kind, name in (
+        ("MutatingAdmissionPolicy", "defaults"),
+        ("ValidatingAdmissionPolicy", "pods"),
+        ("ValidatingAdmissionPolicy", "claims"),
+    )
+    for suffix in ("", "Binding")
+]
 REPLICAS = 3
 SCALABLE = {
     "Deployment": "apps",
@@ -199,6 +208,7 @@ def test_the_base_is_built_as_expected(installed: ControlPlane) -> None:
         ("CustomResourceDefinition", None, "capacitybuffers.moorage.dev"),
         ("ServiceAccount", SYSTEM, ACCOUNT),
         *(("ClusterRole", None, f"moorage-{role}") for role in roles),
+        *((kind, None, f"moorage-{policy}") for kind, policy in POLICIES),
         ("ClusterRoleBinding", None, "moorage-operator"),
         ("Service", SYSTEM, "moorage"),
         ("Deployment", SYSTEM, "moorage"),
