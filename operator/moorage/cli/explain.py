@@ -25,7 +25,7 @@ from moorage.status.findings import plural
 @click.option(
     "--objects", "object_files", multiple=True, help="File with what is there, as kubectl get -o yaml prints."
 )
-@click.option("-n", "--namespace", default="default", show_default=True, help="Namespace of manifests which name none.")
+@click.option("-n", "--namespace", help="Namespace of documents which name none. Default: that of the others.")
 @click.option("--replicas", type=click.IntRange(min=0), help="Judge workloads with this number of replicas.")
 @click.option("--kubeconfig", help="Kubeconfig file, for a live cluster.")
 @click.option("--context", help="Context of the kubeconfig.")
@@ -35,7 +35,7 @@ def explain(
     filenames: tuple[str, ...],
     quota_files: tuple[str, ...],
     object_files: tuple[str, ...],
-    namespace: str,
+    namespace: str | None,
     replicas: int | None,
     kubeconfig: str | None,
     context: str | None,
@@ -58,17 +58,26 @@ def explain(
         raise BadInput(f"{', '.join(filenames)}: there is nothing in it")
     if quota_files or object_files:
         objects = read_documents(object_files)
-        quotas = _offline_quotas(read_documents(quota_files) if quota_files else objects, manifests, namespace)
+        given = read_documents(quota_files) if quota_files else objects
+        place = namespace or _common_namespace(manifests) or _common_namespace(given) or "default"
+        quotas = _offline_quotas(given, manifests, place)
     else:
-        quotas, objects = _live(manifests, namespace, kubeconfig, context)
+        place = namespace or _common_namespace(manifests) or "default"
+        quotas, objects = _live(manifests, place, kubeconfig, context)
     _note_what_is_left_out(objects)
-    _note_where_no_quota_is({each.namespace(namespace) for each in manifests}, quotas)
-    judge = Judge(quotas, objects, manifests, namespace=namespace, moment=time.time())
+    _note_where_no_quota_is({each.namespace(place) for each in manifests}, quotas)
+    judge = Judge(quotas, objects, manifests, namespace=place, moment=time.time())
     answers = [judge.judge(each, replicas) for each in manifests if each.kind not in QUOTA_KINDS]
     admitted = all(each.admitted for each in answers)
     result = {"verdict": _verdict(admitted), "objects": [_as_dict(each) for each in answers]}
     emit(result, output, lambda: "\n".join(_table(each) for each in answers))
     return 0 if admitted else 1
+
+
+def _common_namespace(documents: Iterable[Document]) -> str:
+    """Return the namespace of all documents that name one; empty when that are several, or none."""
+    named = {each.namespace("") for each in documents} - {""}
+    return named.pop() if len(named) == 1 else ""
 
 
 def _offline_quotas(given: Iterable[Document], manifests: Iterable[Document], namespace: str) -> list[Quota]:

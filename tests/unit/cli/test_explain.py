@@ -313,6 +313,28 @@ class TestQuotas:
         assert (answer.code, brief(answer)) == (0, [("p", "Admitted", [])])
         assert answer.err == "moorage explain: namespace b has no quota; there are some in a: name one with -n\n"
 
+    @pytest.mark.parametrize(
+        ("manifests", "files"),
+        [
+            pytest.param(["a"], [None], id="of a file that names no namespace, to manifests that do"),
+            pytest.param([None], ["a"], id="the other way round"),
+            pytest.param([None], [None], id="where none does"),
+            pytest.param(["a", None], ["a"], id="where some do"),
+        ],
+    )
+    def test_belong_to_manifests_when_no_other_namespace_is_named(
+        self, moorage: Moorage, tmp_path: Path, manifests: list[str | None], files: list[str | None]
+    ) -> None:
+        def placed(document: dict[str, Any], namespace: str | None) -> dict[str, Any]:
+            meta = {"name": document["metadata"]["name"], **({"namespace": namespace} if namespace else {})}
+            return {**document, "metadata": meta}
+
+        path = tmp_path / "quota.yaml"
+        path.write_text(yaml.safe_dump_all([placed(quota(hard={"pods": 0}), each) for each in files]))
+        stdin = yaml.safe_dump_all([placed(pod(f"p{number}"), each) for number, each in enumerate(manifests)])
+        answer = moorage("explain", "-f", "-", "--quota", str(path), "-o", "json", stdin=stdin)
+        assert {each["verdict"] for each in answer.json["objects"]} == {"Refused"}
+
     def test_that_cannot_be_used_are_one_clear_line(self, explain: Any) -> None:
         answer = explain(pod("p"), quotas=[quota(limits=[{"type": "Pod", "default": {"cpu": 1}}])])
         assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
