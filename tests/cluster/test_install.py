@@ -59,8 +59,13 @@ POLICIES = [
         ("MutatingAdmissionPolicy", "defaults"),
         ("ValidatingAdmissionPolicy", "pods"),
         ("ValidatingAdmissionPolicy", "claims"),
+        ("ValidatingAdmissionPolicy", "probes"),
     )
     for suffix in ("", "Binding")
+]
+LIMITS = [
+    {"type": "Container", "max": {"cpu": "100"}},
+    {"type": "PersistentVolumeClaim", "max": {"storage": "1Ti"}},
 ]
 REPLICAS = 3
 SCALABLE = {
@@ -158,6 +163,7 @@ def _everything(cpu: str = "100m") -> list[Object]:
     ]
     return [
         quota(hard=HARD),
+        quota("enforced", hard={"requests.memory": "1Ti"}, limits=LIMITS, enforcement="Enforce"),
         *workloads,
         *buffers,
         pod_template(),
@@ -184,6 +190,7 @@ def _workload(kind: str, group: str, cpu: str) -> Object:
 
 def _wait_until_all_is_ready(cluster: ControlPlane, namespace: str) -> None:
     wait_for_condition(cluster, namespace, "nsq/quota", "Ready", "True", "Reconciled")
+    wait_for_condition(cluster, namespace, "nsq/enforced", "Enforced", "True", "Proved", timeout=30)
     for name in BUFFERS:
         replicas = 180 if name == "of-podtemplate" else REPLICAS
         wait_for_status(cluster, namespace, f"cbuf/{name}", {"replicas": replicas})
@@ -191,7 +198,10 @@ def _wait_until_all_is_ready(cluster: ControlPlane, namespace: str) -> None:
 
 
 def _assert_nothing_was_refused(audit: AuditLog, operator: OperatorProcess) -> None:
-    assert [request for request in audit.requests() if request.code in (401, 403)] == []
+    """Only what the policies have to refuse was refused."""
+    probed = {("", resource, "create") for resource in ("pods", "persistentvolumeclaims")}
+    refused = [each for each in audit.requests() if each.code in (401, 403) and each.right not in probed]
+    assert refused == []
     assert "is forbidden: User" not in operator.output()
 
 
@@ -201,7 +211,8 @@ def _assert_nothing_was_refused(audit: AuditLog, operator: OperatorProcess) -> N
 def test_the_base_is_built_as_expected(installed: ControlPlane) -> None:
     built = _build(installed, BASE)
     names = {(each["kind"], each["metadata"].get("namespace"), each["metadata"]["name"]) for each in built}
-    roles = ("operator", "operator-core", "operator-counting", "operator-references", "view", "edit", "admin")
+    parts = ("operator", "operator-core", "operator-counting", "operator-enforcement", "operator-references")
+    roles = (*parts, "view", "edit", "admin")
     assert names == {
         ("Namespace", None, SYSTEM),
         ("CustomResourceDefinition", None, "namespacequotas.moorage.dev"),
@@ -250,6 +261,13 @@ def test_every_rule_is_needed_and_none_is_missing(
             cluster.apply(*_everything(), namespace=namespace)
             operator = start_installed(cluster=cluster)
             _wait_until_all_is_ready(cluster, namespace)
+            cluster.apply(quota("enforced", hard={"requests.memory": "1Ti"}, limits=LIMITS), namespace=namespace)
+            wait_for_condition(cluster, namespace, "nsq/enforced", "Enforced", "False", "Audit")
+            wait_for(
+                lambda cluster=cluster, namespace=namespace: not cluster.get("-n", namespace, "resourcequotas"),
+                timeout=10,
+                message="the end of what was made",
+            )
             _assert_nothing_was_refused(audit, operator)
             used |= {request.right for request in audit.requests()}
             operator.stop()

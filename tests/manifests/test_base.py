@@ -29,6 +29,8 @@ SYSTEM_NAMESPACE = "moorage-system"
 OBJECTS = [document for document in read_folder(BASE) if document.path.name != "kustomization.yaml"]
 [DEPLOYMENT] = of_kind(OBJECTS, "Deployment")
 [SERVICE] = of_kind(OBJECTS, "Service")
+PROBES = {("", resource, "create") for resource in ("pods", "persistentvolumeclaims")}
+"""Rights that the policy moorage-probes narrows to dry runs."""
 POD: Object = DEPLOYMENT["spec"]["template"]["spec"]
 [CONTAINER] = POD["containers"]
 ROLES = of_kind(OBJECTS, "ClusterRole")
@@ -111,13 +113,29 @@ def test_the_role_sums_up_those_with_the_label() -> None:
     assert "rules" not in summed, "the controller manager owns them"
 
 
-def test_the_operator_writes_to_nothing_but_our_kinds_and_only_by_patch() -> None:
+def test_the_operator_writes_to_our_kinds_and_native_quotas_alone() -> None:
     reads = {"get", "list", "watch"}
     allowed = set(rights(operator_rules([*ROLES, *of_kind(read_folder(EXAMPLES), "ClusterRole")])))
     writes = {right for right in allowed if right[2] not in reads}
     ours = ("namespacequotas", "namespacequotas/status", "capacitybuffers", "capacitybuffers/status")
-    assert writes == {(GROUP, resource, "patch") for resource in ours}
+    enforcement = {("", "resourcequotas", verb) for verb in ("create", "patch", "delete")}
+    assert writes == {(GROUP, resource, "patch") for resource in ours} | enforcement | PROBES
     assert "*" not in {part for right in allowed for part in right}
+
+
+def test_what_the_operator_may_create_for_proof_a_policy_narrows_to_dry_runs() -> None:
+    [policy] = [
+        each
+        for each in of_kind(read_folder(POLICIES), "ValidatingAdmissionPolicy")
+        if each["metadata"]["name"] == "moorage-probes"
+    ]
+    [account] = of_kind(OBJECTS, "ServiceAccount")
+    [rule] = policy["spec"]["matchConstraints"]["resourceRules"]
+    assert {("", resource, verb.lower()) for resource in rule["resources"] for verb in rule["operations"]} == PROBES
+    [condition] = policy["spec"]["matchConditions"]
+    user = f"system:serviceaccount:{SYSTEM_NAMESPACE}:{account['metadata']['name']}"
+    assert condition["expression"] == f'request.userInfo.username == "{user}"'
+    assert [each["expression"] for each in policy["spec"]["validations"]] == ["request.dryRun"]
 
 
 def test_a_team_cannot_raise_its_own_quota() -> None:

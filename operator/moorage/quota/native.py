@@ -20,6 +20,14 @@ class NativeQuota(msgspec.Struct, frozen=True):
     resource_version: int
     requirements: frozenset[Requirement]
     used: Mapping[str, int]
+    hard: Mapping[str, int] = {}
+    """As wanted (`spec`)."""
+    hard_in_force: Mapping[str, int] = {}
+    """As enforced (`status`)."""
+    is_managed: bool = False
+    """Whether it has our label."""
+    owner_uid: str = ""
+    """The NamespaceQuota that it belongs to; empty for all others."""
 
 
 @dataclass(frozen=True, slots=True)

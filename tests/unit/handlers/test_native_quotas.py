@@ -43,7 +43,17 @@ class TestReading:
                 }
             ),
             used=nano(**{"pods": "3", "requests.memory": "1Gi"}),
+            hard=nano(pods="9"),
+            hard_in_force=nano(pods="9"),
         )
+
+    def test_one_that_we_made_is_known_by_its_label_and_its_owner(self) -> None:
+        ours = b"""{"metadata": {"name": "moorage-team", "labels": {"app.kubernetes.io/managed-by": "moorage"},
+          "ownerReferences": [{"kind": "NamespaceQuota", "uid": "u9", "controller": true}]}}"""
+        found = read_native(ours)
+        assert (found.is_managed, found.owner_uid) == (True, "u9")
+        theirs = read_native(ours.replace(b'moorage"}', b'helm"}').replace(b"NamespaceQuota", b"Tenant"))
+        assert (theirs.is_managed, theirs.owner_uid) == (False, "")
 
     @pytest.mark.parametrize(
         "rest", ["", ', "spec": {}, "status": {}', ', "spec": {"scopes": null, "scopeSelector": {}}']
