@@ -1,0 +1,1 @@
+"""Admission: the webhook that explains, and its certificates."""
