@@ -79,6 +79,11 @@ def is_pod_level(name: str) -> bool:
     return name in ("cpu", "memory") or name.startswith("hugepages-")
 
 
+def can_be_overcommitted(name: str) -> bool:
+    """Whether a limit of this resource may be above the request: not for hugepages and extended resources."""
+    return ("/" not in name or "kubernetes.io/" in name) and not name.startswith("hugepages-")
+
+
 def is_best_effort(spec: PodSpec) -> bool:
     """Whether the QoS class is BestEffort: nothing asks for more than 0 of cpu or memory.
 

@@ -19,6 +19,7 @@ RESOURCES = {
     "NamespaceQuota": ("/apis", OURS, "namespacequotas"),
     "CapacityBuffer": ("/apis", OURS, "capacitybuffers"),
     "ResourceQuota": ("/api", "v1", "resourcequotas"),
+    "LimitRange": ("/api", "v1", "limitranges"),
 }
 
 

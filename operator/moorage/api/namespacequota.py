@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 from msgspec import Meta
 
 from moorage.api.conditions import Condition, condition_list
+from moorage.api.limits import LimitEntry
 from moorage.api.names import HARD_RULES
 from moorage.api.rules import Rule, rules
 from moorage.api.scopes import SCOPED_NAMES_RULES, SCOPES_RULES, ScopeName, ScopeSelector
 from moorage.api.types import Quantity, QuantityText, doc, map_of_at_most
+
+Enforcement = Literal["Enforce", "Audit"]
 
 
 class NamespaceQuotaSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -102,7 +105,45 @@ class NamespaceQuotaSpec(msgspec.Struct, frozen=True, kw_only=True, rename="came
         | None
     ) = None
 
+    limits: (
+        Annotated[
+            tuple[LimitEntry, ...],
+            doc(
+                """
+                Defaults and bounds of every container, pod and claim in the namespace, in the words of a LimitRange.
+                They hold whatever the scopes: these select for hard only.
+
+                Nothing is implied: max alone sets no default, and what has no limit is not refused for it. Defaults
+                are filled in before anything is judged or counted; of several NamespaceQuotas the first in
+                alphabetical order that has one gives it. Bounds of all of them hold.
+
+                Example: {type: Container, defaultRequest: {cpu: 200m, memory: 256Mi}, max: {cpu: "4", memory: 8Gi}}
+                """,
+                **{"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
+            ),
+            Meta(max_length=3),
+        ]
+        | None
+    ) = None
+    enforcement: (
+        Annotated[
+            Enforcement,
+            doc(
+                """
+                Enforce, also when left out: what breaks hard or limits is refused. Audit: nothing is refused and
+                nothing is filled in; status, events and metrics tell what would have been.
+                """
+            ),
+        ]
+        | None
+    ) = None
+
     rules: ClassVar[tuple[Rule, ...]] = SCOPED_NAMES_RULES
+
+    @property
+    def is_enforced(self) -> bool:
+        """Whether what breaks the quota is refused: `enforcement` is not Audit."""
+        return self.enforcement != "Audit"
 
 
 class NamespaceQuotaDisplay(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
