@@ -73,9 +73,7 @@ def _named(review: ReviewRequest) -> tuple[str, str, str]:
     return review.operation, f"{review.target} {review.name}".strip(), review.namespace
 
 
-async def serve_webhook(
-    app: web.Application, context: ssl.SSLContext | None, *, host: str, port: int
-) -> web.AppRunner:
+async def serve_webhook(app: web.Application, context: ssl.SSLContext | None, *, host: str, port: int) -> web.AppRunner:
     """Start to serve and return the runner, whose `cleanup` ends it and whose `addresses` tell the port.
 
     The API server never compresses, so nothing is decompressed. Raises OSError when the address cannot be had.
