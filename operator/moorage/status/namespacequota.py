@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from moorage.api.conditions import Condition
+from moorage.api.limits import LimitEntry
 from moorage.api.namespacequota import (
     HolderStatus,
     NamespaceQuotaDisplay,
@@ -16,11 +17,12 @@ from moorage.api.namespacequota import (
     ResourceHolders,
 )
 from moorage.quantity import NANO
+from moorage.quota.bounds import Limits
 from moorage.quota.ledger import Holder, Terms, Usage
 from moorage.quota.names import COUNT, COUNT_PODS, PODS, Counted, counted, display_order, why_not_counted
 from moorage.quota.report import NEAR_PERCENT, QuotaReport, ResourceLine, report
 from moorage.quota.scopes import Requirement
-from moorage.resources import nano_of
+from moorage.resources import amounts, nano_of
 from moorage.status.findings import COUNTING, ConditionStatus, condition, listed, plural
 
 READY, NEAR_LIMIT, EXCEEDED, ENFORCED = "Ready", "NearLimit", "Exceeded", "Enforced"
@@ -61,12 +63,15 @@ class QuotaRules:
     terms: Terms
     uncounted: tuple[str, ...]
     """Names in `hard` that no controller ever counts."""
+    limits: tuple[Limits, ...] = ()
+    is_enforced: bool = True
+    """Whether what breaks it is refused (not in Audit mode)."""
 
 
 def quota_rules(spec: NamespaceQuotaSpec) -> QuotaRules:
     """Read a spec.
 
-    Raises QuantityError when a value of `hard` does not parse (the CRD refuses such a spec).
+    Raises QuantityError when an amount does not parse (the CRD refuses such a spec).
     """
     hard = {name: nano_of(value) for name, value in (spec.hard or {}).items()}
     selector = spec.scope_selector.match_expressions if spec.scope_selector is not None else ()
@@ -78,6 +83,19 @@ def quota_rules(spec: NamespaceQuotaSpec) -> QuotaRules:
         hard=hard,
         terms=Terms(frozenset(hard), requirements),
         uncounted=tuple(sorted(name for name in hard if counted(name) is None)),
+        limits=tuple(_limits(entry) for entry in spec.limits or ()),
+        is_enforced=spec.is_enforced,
+    )
+
+
+def _limits(entry: LimitEntry) -> Limits:
+    return Limits(
+        entry.type,
+        default=amounts(entry.default),
+        default_request=amounts(entry.default_request),
+        min=amounts(entry.min),
+        max=amounts(entry.max),
+        max_limit_request_ratio=amounts(entry.max_limit_request_ratio),
     )
 
 
