@@ -219,3 +219,40 @@ NAMES_RULES = (
     ),
 )
 """Of the names in each map of an entry."""
+
+_GIVEN_TO_CONTAINERS = ("min", "defaultRequest", "default")
+_CEL_ABOVE_POD = " || ".join(
+    f"(has(c.{field}) && k in c.{field} && isQuantity(string(c.{field}[k])) && "
+    f"quantity(string(c.{field}[k])).isGreaterThan(quantity(string(p.max[k]))))"
+    for field in _GIVEN_TO_CONTAINERS
+)
+_CEL_TOO_LARGE = f'isQuantity(string(p.max[k])) && self.limits.exists(c, c.type == "Container" && ({_CEL_ABOVE_POD}))'
+
+
+def _is_above_pod(spec: dict[str, Any]) -> bool:
+    entries = {entry["type"]: entry for entry in spec.get("limits", ())}
+    container = entries.get("Container", {})
+
+    def is_above(name: str, most: Any) -> bool:
+        given = [compared_nano(container.get(field, {}).get(name)) for field in _GIVEN_TO_CONTAINERS]
+        ceiling = compared_nano(most)
+        return ceiling is not None and any(each is not None and each > ceiling for each in given)
+
+    return any(is_above(name, most) for name, most in entries.get("Pod", {}).get("max", {}).items())
+
+
+LIMITS_RULES = (
+    Rule(
+        cel=(
+            '!has(self.limits) || !self.limits.exists(p, p.type == "Pod" && has(p.max) && '
+            f"p.max.exists(k, {_CEL_TOO_LARGE}))"
+        ),
+        holds=lambda spec: not _is_above_pod(spec),
+        message=(
+            "min, defaultRequest or default of a Container is above max of the Pod that it is in, so that such a pod "
+            "would be refused: lower it, or raise max of type Pod"
+        ),
+        field="limits",
+    ),
+)
+"""Of the whole spec: entries of several types."""

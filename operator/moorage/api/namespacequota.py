@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from moorage.api.conditions import Condition, condition_list
 from moorage.api.limits import LimitEntry
+from moorage.api.limits_rules import LIMITS_RULES
 from moorage.api.names import HARD_RULES
 from moorage.api.rules import Rule, rules
 from moorage.api.scopes import SCOPED_NAMES_RULES, SCOPES_RULES, ScopeName, ScopeSelector
@@ -138,7 +139,7 @@ class NamespaceQuotaSpec(msgspec.Struct, frozen=True, kw_only=True, rename="came
         | None
     ) = None
 
-    rules: ClassVar[tuple[Rule, ...]] = SCOPED_NAMES_RULES
+    rules: ClassVar[tuple[Rule, ...]] = (*SCOPED_NAMES_RULES, *LIMITS_RULES)
 
     @property
     def is_enforced(self) -> bool:

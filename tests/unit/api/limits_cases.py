@@ -26,6 +26,10 @@ REQUEST_ABOVE_LIMIT = (
 )
 LIMIT_BELOW_MIN = "default is below min, so that what is filled in would be refused: raise it to min at least"
 LIMIT_ABOVE_MAX = "default is above max, so that what is filled in would be refused: lower it to max at most"
+CONTAINER_ABOVE_POD = (
+    "min, defaultRequest or default of a Container is above max of the Pod that it is in, so that such a pod would be "
+    "refused: lower it, or raise max of type Pod"
+)
 RATIO_BELOW_1 = "must be at least 1, since a limit is never below its request"
 RATIO_TOO_HIGH = "is above max divided by min, so that it could never refuse anything: lower it, or leave it out"
 RATIO_OF_DEFAULTS = (
@@ -157,6 +161,23 @@ LIMITS = [
             ("spec.limits[0].default", f'["cpu"]: {LIMIT_ABOVE_MAX}'),
         ),
     ),
+    Case(
+        "a container above the pod that it is in",
+        {
+            "limits": [
+                {"type": "Pod", "max": {"cpu": 1, "memory": "1Gi", GPU: 1}},
+                {
+                    "type": "Container",
+                    "default": {"memory": "2Gi"},
+                    "defaultRequest": {"memory": "1Gi"},
+                    "min": {"cpu": "1001m"},
+                    "max": {GPU: 2},
+                },
+            ]
+        },
+        (("spec.limits", CONTAINER_ABOVE_POD),),
+        native_differs="it does not compare its entries",
+    ),
     # ratios
     _refused("a ratio below 1", RATIO_BELOW_1, RATIO, "cpu", maxLimitRequestRatio={"cpu": "0.9"}),
     _refused("a ratio of 0", RATIO_BELOW_1, RATIO, "cpu", maxLimitRequestRatio={"cpu": 0}),
@@ -275,7 +296,6 @@ LIMITS = [
                 'Unsupported value: "Image": supported values: "Container", "PersistentVolumeClaim", "Pod"',
             ),
         ),
-        native_differs="it takes types with a domain, and Image is one that it forgot to refuse",
     ),
     Case(
         "an entry without a type",
@@ -296,7 +316,10 @@ LIMITS = [
             ("spec.limits", "must have at most 3 entries"),
             ("spec.limits[3]", 'there is an entry with type "Container" already: put both into one'),
         ),
-        (("spec.limits", "Too many: 4: must have at most 3 items"),),
+        (
+            ("spec.limits", "Too many: 4: must have at most 3 items"),
+            ("spec.limits[3]", 'Duplicate value: {"type":"Container"}'),
+        ),
     ),
     # names and amounts
     *(
