@@ -28,6 +28,7 @@ from moorage.handlers.native import NativeQuotaSink, read_native
 from moorage.handlers.operator import GROUP, KINDS, QUOTAS, VERSION, OperatorState, key_of, registry, settings
 from moorage.handlers.quotas import Quotas
 from moorage.handlers.watches import Watches
+from moorage.handlers.webhook import SYSTEM_NAMESPACE, Webhook
 from moorage.metrics import operator_metrics
 from moorage.quota.ledger import Ledger
 from moorage.quota.names import PODS
@@ -53,6 +54,10 @@ class Options:
     """How often the ledger is proved against the API server."""
     prune_interval: float = 300.0
     """How often objects are looked for whose deletion was missed."""
+    webhook_port: int = 0
+    """Port of the webhook that explains; 0 for none."""
+    system_namespace: str = ""
+    """Where its certificate is kept; empty: the namespace of the service account, else `moorage-system`."""
 
 
 class Operator:
@@ -92,6 +97,7 @@ class Operator:
             definitions=Definitions(self.client, GROUP, VERSION, KINDS),
             backoff=self.client.backoff,
         )
+        self.webhook = self._webhook() if options.webhook_port else None
         self.port: int | None = None
         """Port of the HTTP app, once it serves."""
 
@@ -104,9 +110,12 @@ class Operator:
         set_on_signals(stop)
         logger.info("connecting with %s", self.credentials)
         await self.credentials.connection()
-        app = health_app(not_ready=self.not_ready, metrics=operator_metrics(self.state, self.watches))
+        admission = self.webhook.counters if self.webhook is not None else None
+        app = health_app(not_ready=self.not_ready, metrics=operator_metrics(self.state, self.watches, admission))
         server = await serve(app, host=self.options.host, port=self.options.port, started=self._serving)
         try:
+            if self.webhook is not None:
+                await self.webhook.listen(host=self.options.host, port=self.options.webhook_port)
             async with asyncio.TaskGroup() as group:
                 others = [
                     group.create_task(self.watches.run(), name="watches"),
@@ -117,11 +126,15 @@ class Operator:
                     group.create_task(self._look_again(), name="views"),
                     group.create_task(self._prune(), name="prune"),
                 ]
+                if self.webhook is not None:
+                    others.append(group.create_task(self.webhook.run(), name="webhook"))
                 operator = group.create_task(self.kopf.run(stop), name="kopf")
                 operator.add_done_callback(lambda _: [task.cancel() for task in others])
             logger.info("told to end, and ended")
         finally:
             await server.cleanup()
+            if self.webhook is not None:
+                await self.webhook.close()
             await self.client.close()
 
     def not_ready(self) -> str:
@@ -137,6 +150,15 @@ class Operator:
             Feed(self.client, path, read_native, NativeQuotaSink(quotas.native), pace=Pace(verify=0))
             for path in places or ["/api/v1/resourcequotas"]
         ]
+
+    def _webhook(self) -> Webhook:
+        return Webhook(
+            self.client,
+            self.state,
+            self.watches,
+            system_namespace=self.options.system_namespace or self.credentials.own_namespace() or SYSTEM_NAMESPACE,
+            policies_proved=lambda _: False,
+        )
 
     def _serving(self, port: int) -> None:
         self.port = port

@@ -12,12 +12,12 @@ BUCKETS_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.
 
 @dataclass(slots=True)
 class AdmissionCounters:
-    """Plain numbers; objects are counted once each, and dry runs not at all."""
+    """Plain numbers; dry runs are not in them."""
 
     admitted: Counter[tuple[str, str]] = field(default_factory=Counter)
     """By namespace and NamespaceQuota: pods that a quota counts or bounds and would let in."""
-    defaulted: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """By namespace and NamespaceQuota: pods to which it gave, or in Audit would have given, a value."""
+    defaulted: Counter[str] = field(default_factory=Counter)
+    """By namespace: admitted pods to which a NamespaceQuota gave a value that they did not have."""
     refused: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     """By namespace, NamespaceQuota and reason."""
     would_refuse: Counter[tuple[str, str, str]] = field(default_factory=Counter)

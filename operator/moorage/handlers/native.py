@@ -24,11 +24,13 @@ class _Selector(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class _Spec(msgspec.Struct, frozen=True, rename="camel"):
+    hard: ResourceList | None = None
     scopes: list[str] | None = None
     scope_selector: _Selector | None = None
 
 
 class _Status(msgspec.Struct, frozen=True, rename="camel"):
+    hard: ResourceList | None = None
     used: ResourceList | None = None
 
 
@@ -64,6 +66,9 @@ def read_native(encoded: bytes) -> NativeQuota:
             ]
         ),
         used=amounts(found.status.used),
+        hard=amounts(found.spec.hard),
+        owner=next((each.name for each in found.metadata.owner_references or () if each.kind == "NamespaceQuota"), ""),
+        enforced=amounts(found.status.hard),
     )
 
 

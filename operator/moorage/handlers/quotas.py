@@ -99,6 +99,15 @@ class Quotas:
                 hard = {name: limit for name, limit in known.rules.hard.items() if name in used}
                 yield key, hard, {name: used[name] for name in known_names(known.rules, self._views_of(key[0]))}
 
+    def rules_in(self, namespace: str) -> dict[str, QuotaRules]:
+        """Return the quotas of a namespace that are counted, by name."""
+        found = ((name, self._known[namespace, name].rules) for name in self._ledger.quotas_in(namespace))
+        return {name: rules for name, rules in found if not isinstance(rules, str)}
+
+    def current_names(self, namespace: str, rules: QuotaRules) -> set[str]:
+        """Return the names of a quota whose usage is known as it is now."""
+        return current_names(rules, self._views_of(namespace))
+
     def differences(self) -> Iterator[tuple[QuotaKey, Difference]]:
         """Iterate over the numbers in which native quotas differ now."""
         for (namespace, name), known in self._known.items():

@@ -20,6 +20,11 @@ class NativeQuota(msgspec.Struct, frozen=True):
     resource_version: int
     requirements: frozenset[Requirement]
     used: Mapping[str, int]
+    hard: Mapping[str, int] = {}
+    owner: str = ""
+    """The NamespaceQuota that it was made for; empty for one of somebody else."""
+    enforced: Mapping[str, int] = {}
+    """The limits that the API server holds requests against: `hard` as the native controller has taken it in."""
 
 
 @dataclass(frozen=True, slots=True)
