@@ -259,6 +259,9 @@ class NamespaceQuotaStatus(msgspec.Struct, frozen=True, kw_only=True, rename="ca
 
             Enforced: False names resources of aggregated APIs: they are counted, but no quota of the API server limits
             them.
+
+            LimitsConflict: spec.limits and that of another NamespaceQuota here contradict each other, such as a default
+            above the other's max; all that are concerned say so. Missing where spec.limits is empty.
             """
         ),
     ] = ()

@@ -12,6 +12,8 @@ import msgspec
 from moorage.api import SpecError, parse_namespace_quota_spec
 from moorage.api.namespacequota import NamespaceQuotaStatus
 from moorage.handlers.native import NativeQuotas
+from moorage.quota.bounds import Limits
+from moorage.quota.conflicts import Conflict, conflicts
 from moorage.quota.ledger import Ledger, QuotaKey
 from moorage.quota.native import Difference, differences
 from moorage.status.namespacequota import (
@@ -51,6 +53,10 @@ class Quotas:
         self._views = views
         self._now = now
         self._known: dict[QuotaKey, _Known] = {}
+        self._limits: dict[str, dict[str, tuple[Limits, ...]]] = {}
+        """By namespace and name, of the quotas that have any."""
+        self._conflicts: dict[str, tuple[Conflict, ...]] = {}
+        """By namespace."""
 
     def accept(self, namespace: str, name: str, *, generation: int, spec: Mapping[str, Any]) -> None:
         """Take in a spec, good or bad."""
@@ -64,11 +70,29 @@ class Quotas:
             self._ledger.set_quota(namespace, name, rules.terms)
         old = self._known.get((namespace, name))
         self._known[namespace, name] = _Known(generation, rules, old.log if old is not None else DifferenceLog())
+        self._take_limits(namespace, name, () if isinstance(rules, str) else rules.limits)
 
     def remove(self, namespace: str, name: str) -> None:
         """Forget a quota that was deleted."""
         self._known.pop((namespace, name), None)
         self._ledger.remove_quota(namespace, name)
+        self._take_limits(namespace, name, ())
+
+    def limited(self, namespace: str) -> list[str]:
+        """Return the names of the quotas of a namespace that have limits: what they say of each other may change."""
+        return list(self._limits.get(namespace, {}))
+
+    def _take_limits(self, namespace: str, name: str, limits: tuple[Limits, ...]) -> None:
+        held = self._limits.setdefault(namespace, {})
+        if limits:
+            held[name] = limits
+        else:
+            held.pop(name, None)
+        if held:
+            self._conflicts[namespace] = conflicts(held)
+        else:
+            del self._limits[namespace]
+            self._conflicts.pop(namespace, None)
 
     def status(self, namespace: str, name: str) -> NamespaceQuotaStatus | None:
         """Return the status that a quota should have now, or None when it is not known."""
@@ -84,6 +108,7 @@ class Quotas:
             generation=known.generation,
             holders=lambda resource: self._ledger.holders(namespace, name, resource),
             native=native_status(known.log.update(self._differences(namespace, name, known.rules), self._now())),
+            conflicts=[each for each in self._conflicts.get(namespace, ()) if name in each.quotas],
         )
 
     def desired(self, namespace: str, name: str) -> dict[str, Any] | None:
