@@ -42,7 +42,7 @@ class Watched:
         return {(resource, None): View() for resource in self.resources}
 
 
-@dataclass
+@dataclass(eq=False)
 class Shown(Collector):
     """The webhook's metrics alone."""
 
