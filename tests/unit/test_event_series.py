@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from moorage.cluster.event_series import (
+    FIRST_REWRITE_SECONDS,
     MOST_SERIES,
     QUIET_SECONDS,
-    REWRITE_SECONDS,
     EventSeries,
     Happening,
     NewEvent,
@@ -45,11 +45,11 @@ def test_what_happens_once_is_written_once(series: EventSeries) -> None:
 def test_what_happens_again_is_counted(series: EventSeries) -> None:
     series.add(happening(), NOW)
     [new] = after(series, 0)
-    for second in range(1, 10):
-        series.add(happening(note="again"), NOW + second)
-        assert after(series, second) == []
-    assert after(series, REWRITE_SECONDS) == [SeriesUpdate("team-a", new.name, 10, NOW + 9)]
-    assert after(series, REWRITE_SECONDS + 1) == []
+    for tenth in range(1, 10):
+        series.add(happening(note="again"), NOW + tenth / 10)
+        assert after(series, tenth / 10) == []
+    assert after(series, FIRST_REWRITE_SECONDS) == [SeriesUpdate("team-a", new.name, 10, NOW + 0.9)]
+    assert after(series, FIRST_REWRITE_SECONDS + 1) == []
 
 
 def test_a_count_is_written_in_intervals(series: EventSeries) -> None:
@@ -57,7 +57,7 @@ def test_a_count_is_written_in_intervals(series: EventSeries) -> None:
     for second in range(200):
         series.add(happening(), NOW + second)
         counts += [each.count for each in after(series, second) if isinstance(each, SeriesUpdate)]
-    assert counts == [31, 61, 91, 121, 151, 181]
+    assert counts == [3, 33, 63, 93, 123, 153, 183]
 
 
 def test_a_series_is_over_after_a_while_and_its_last_count_is_written(series: EventSeries) -> None:

@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+FIRST_REWRITE_SECONDS = 2.0
+"""How soon the count of a series is written for the first time."""
+
 REWRITE_SECONDS = 30.0
-"""How often the count of a series is written at most."""
+"""How often it is written after that, at most."""
 
 QUIET_SECONDS = 360.0
 """After so long without happening again a series is over: what comes then is a new event."""
@@ -81,6 +84,11 @@ class _Series:
     """The count that was written last; 0 before the event is."""
     written_at: float = 0.0
 
+    @property
+    def pause(self) -> float:
+        """How long after the last write the next one may come."""
+        return FIRST_REWRITE_SECONDS if self.written == 1 else REWRITE_SECONDS
+
 
 class EventSeries:
     """Takes in what happens and says what to write."""
@@ -109,7 +117,7 @@ class EventSeries:
             if each.written == 0:
                 each.written, each.written_at = 1, now
                 yield NewEvent(each.name, each.first, each.began)
-            elif each.count > each.written and (is_over or now - each.written_at >= REWRITE_SECONDS):
+            elif each.count > each.written and (is_over or now - each.written_at >= each.pause):
                 each.written, each.written_at = each.count, now
                 yield SeriesUpdate(each.first.regarding.namespace, each.name, each.count, each.last)
             if is_over:

@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 CONTROLLER = "moorage.dev/operator"
 _MOST_NOTE_BYTES = 1024
 _MOST_INSTANCE_LENGTH = 128
-_LOOK_AGAIN_SECONDS = 5.0
+_LOOK_AGAIN_SECONDS = 1.0
 """How often series are looked through for what is due."""
 
 
