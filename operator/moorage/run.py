@@ -29,6 +29,7 @@ from moorage.handlers.operator import GROUP, KINDS, QUOTAS, VERSION, OperatorSta
 from moorage.handlers.quotas import Quotas
 from moorage.handlers.watches import Watches
 from moorage.handlers.webhook import SYSTEM_NAMESPACE, Webhook
+from moorage.handlers.workloads import WorkloadWatch
 from moorage.metrics import operator_metrics
 from moorage.quota.ledger import Ledger
 from moorage.quota.names import PODS
@@ -79,7 +80,10 @@ class Operator:
         self.watches.want((), finished_pods=False)
         self.references = References(self.client, self._reference_changed)
         quotas = Quotas(self.ledger, self.watches.view)
-        quotas.native.changed = self._native_quotas_changed
+        quotas.native.changed = self._mark_quotas
+        quotas.changed = self._quotas_changed
+        self.workloads = WorkloadWatch(self.client, quotas.states, self._mark_quotas)
+        quotas.findings = self.workloads.findings
         self.native_feeds = self._native_feeds(quotas)
         self.state = OperatorState(self.ledger, quotas, Buffers(self.references.known))
         self.state.writer = StatusWriter(
@@ -121,6 +125,7 @@ class Operator:
                     group.create_task(self.watches.run(), name="watches"),
                     *(group.create_task(feed.run(), name=f"native {feed.path}") for feed in self.native_feeds),
                     group.create_task(self.references.run(), name="references"),
+                    group.create_task(self.workloads.run(), name="workloads"),
                     group.create_task(self.state.writer.run(), name="status writer"),
                     group.create_task(self._publish_usage(), name="usage"),
                     group.create_task(self._look_again(), name="views"),
@@ -167,10 +172,13 @@ class Operator:
     def _reference_changed(self, reference: Reference) -> None:
         self.state.reference_changed(reference)
 
-    def _native_quotas_changed(self, namespace: str) -> None:
-        for each in self.state.quotas:
-            if each[0] == namespace:
-                self.state.writer.mark(key_of(QUOTAS, *each))
+    def _quotas_changed(self, namespace: str) -> None:
+        self._mark_quotas(namespace)
+        self.workloads.look(namespace)
+
+    def _mark_quotas(self, namespace: str) -> None:
+        for name in self.state.quotas.names(namespace):
+            self.state.writer.mark(key_of(QUOTAS, namespace, name))
 
     def _specs_changed(self) -> None:
         """Watch what quotas count, and follow what buffers refer to."""

@@ -174,8 +174,8 @@ def test_workloads_are_warned_when_they_are_applied_and_scaled(rest: Rest, team:
     answer = rest.create(team, app)
     assert answer.ok
     assert answer.warnings == (
-        "NamespaceQuota team: all 3 replicas of Deployment/web fit, but not the 3 pods more that a rolling update "
-        "starts (maxSurge 3): pods leaves room for 5 of its pods",
+        "NamespaceQuota team: 3 replicas of Deployment/web fit, but of the 3 pods more of a rolling update (maxSurge) "
+        "only 2: pods has 5 for them, and each takes 1",
     )
     wait_for_used(rest, team, {"pods": "3"})
     seen: tuple[str, ...] = ()
@@ -189,8 +189,7 @@ def test_workloads_are_warned_when_they_are_applied_and_scaled(rest: Rest, team:
 
     wait_for(warned, timeout=10, message="a warning about the scale")
     assert seen[0] == (
-        "NamespaceQuota team: 2 pods of Deployment/web will not be admitted: pods leaves room for 5 of its pods (5), "
-        "and it wants 7"
+        "NamespaceQuota team: only 5 of the 7 replicas of Deployment/web fit: pods has 5 for them, and each takes 1"
     )
 
 

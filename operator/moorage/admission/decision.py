@@ -63,6 +63,6 @@ def _is_certain(failure: Failure, quota: KnownQuota, refusing: dict[str, set[str
 
 
 def _native(pod: Pod, quota: QuotaState, old: Pod | None) -> NativeRefusal:
-    """Judge by one ResourceQuota alone; of what must be given the API server's rule asks less, so that is left out."""
+    """Judge by the totals of one ResourceQuota."""
     failures = judge_pod(pod, [quota], old=old).failures
     return NativeRefusal(quota.name, tuple(each for each in failures if each.step in (Step.COUNT, Step.TOTAL)))

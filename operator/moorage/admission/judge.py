@@ -11,21 +11,19 @@ from moorage.admission import words
 from moorage.admission.counters import AdmissionCounters
 from moorage.admission.decision import Decision, decide
 from moorage.admission.review import Answer, ReviewRequest, read_object
-from moorage.admission.view import NamespaceView, takes
+from moorage.admission.view import NamespaceView
 from moorage.admission.workloads import (
     KINDS,
-    Workload,
-    replace_spec,
+    Replicated,
+    replicated,
     scale_decoder,
     warnings_for,
     workload_decoder,
-    workload_of,
 )
 from moorage.cluster.event_series import Happening, Regarding
 from moorage.objects import ObjectMeta, OwnerReference, Pod
 from moorage.quantity import QuantityError
-from moorage.quota.counting import pod_use
-from moorage.quota.usage import Shapes, owner_of
+from moorage.quota.usage import owner_of
 from moorage.quota.verdict import Failure, Verdict
 
 API_VERSION = "moorage.dev/v1alpha1"
@@ -71,7 +69,7 @@ class Memory(Protocol):
         """Return the quotas of a namespace; None when there are none, or nothing is known yet."""
         ...
 
-    def workload(self, kind: str, namespace: str, name: str) -> Workload | None:
+    def workload(self, kind: str, namespace: str, name: str) -> Replicated | None:
         """Return a workload that is stored, if it is known."""
         ...
 
@@ -97,7 +95,7 @@ class Judge:
             if request.target in (_PODS, _RESIZES):
                 return self._pod(request, view)
             return self._workload(request, view)
-        except QuantityError:
+        except (QuantityError, ValueError):
             return _ADMITTED  # the API server says so itself, and better
 
     def _pod(self, request: ReviewRequest, view: NamespaceView) -> Answer:
@@ -114,14 +112,14 @@ class Judge:
             what = f"pod {pod.metadata.label}" if old is None else f"this resize of pod {pod.metadata.label}"
             return Answer(False, words.refusal(decision, view, what), tuple(warnings))
         if old is None and pod.metadata.controller is None:  # nobody reads what a controller is warned of
-            warnings += _near(replace_spec(pod, decision.verdict.spec), view, decision.verdict)
+            warnings += _near(view, decision.verdict)
         return Answer(warnings=tuple(warnings))
 
     def _workload(self, request: ReviewRequest, view: NamespaceView) -> Answer:
         workload = self._requested(request)
         return _ADMITTED if workload is None else Answer(warnings=tuple(warnings_for(workload, view)))
 
-    def _requested(self, request: ReviewRequest) -> Workload | None:
+    def _requested(self, request: ReviewRequest) -> Replicated | None:
         """Return the workload as it will be, if it is one whose pods are its own."""
         kind = KINDS.get(request.target.removesuffix(_SCALE))
         if kind is None:
@@ -133,7 +131,7 @@ class Judge:
         found = read_object(request.object, workload_decoder, f"the {kind}")
         if found.metadata.controller is not None:
             return None  # its owner was looked at
-        return workload_of(kind, found)
+        return replicated(kind, found)
 
     def _count(
         self, namespace: str, pod: _ReviewedPod, decision: Decision, view: NamespaceView, *, is_new: bool
@@ -146,9 +144,8 @@ class Judge:
             counters.would_refuse[namespace, quota, step] += 1
         if decision.refused or not is_new:
             return
-        shape = pod_use(replace_spec(pod, verdict.spec), Shapes()).shape
         for each in view.quotas:
-            if each.state.limits or takes(each.state, shape):
+            if each.state.limits or verdict.growth.get(each.name):
                 counters.admitted[namespace, each.name] += 1
         annotations = pod.metadata.annotations
         if verdict.defaulted or (annotations is not None and annotations.defaulted is not None):
@@ -180,12 +177,11 @@ class Judge:
         return Regarding(owner.api_version, owner.kind, namespace, owner.name, owner.uid)
 
 
-def _near(pod: Pod, view: NamespaceView, verdict: Verdict) -> Iterable[str]:
+def _near(view: NamespaceView, verdict: Verdict) -> Iterable[str]:
     """Yield warnings of quotas that have little room after this pod, but for those that said more already."""
     said = {each.quota for each in (*verdict.failures, *verdict.audited)}
-    shape = pod_use(pod, Shapes()).shape
     for each in view.quotas:
-        if each.name not in said and (warning := words.near_limit(each, takes(each.state, shape))):
+        if each.name not in said and (warning := words.near_limit(each, verdict.growth.get(each.name, {}))):
             yield warning
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from moorage.quota.admission import QuotaState
 from moorage.quota.ledger import Holder
-from moorage.quota.names import counted
-from moorage.quota.scopes import selects
-from moorage.quota.usage import Shape
 
 Holders = Callable[[str, int | None], list[Holder]]
 """Returns who holds a resource, the largest first: so many, or all."""
@@ -59,27 +56,3 @@ class NamespaceView:
         """Return a NamespaceQuota by its name. Raises StopIteration when there is none."""
         return next(each for each in self.quotas if each.name == name)
 
-
-def takes(quota: QuotaState, shape: Shape) -> dict[str, int]:
-    """Return what a new object of this shape takes of the names of a quota, in nano-units; only what is above 0."""
-    if not selects(quota.requirements, shape.facts):
-        return {}
-    sources = {name: what.source for name in quota.hard if (what := counted(name)) is not None}
-    amounts = {name: shape.amounts.get(source, 0) for name, source in sources.items() if name in quota.used}
-    return {name: amount for name, amount in amounts.items() if amount > 0}
-
-
-def fitting(quotas: Collection[QuotaState], shape: Shape) -> tuple[int, QuotaState, str] | None:
-    """Return how many objects of this shape fit, and the quota and name that allow no more; None: nothing limits them.
-
-    Of several that allow equally few it is the first by name.
-    """
-    found = [
-        (max(quota.room(name), 0) // amount, quota.name, name, quota)
-        for quota in quotas
-        for name, amount in takes(quota, shape).items()
-    ]
-    if not found:
-        return None
-    fits, _, name, quota = min(found, key=lambda each: each[:3])
-    return fits, quota, name

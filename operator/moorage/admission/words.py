@@ -60,7 +60,8 @@ def note(failures: Sequence[Failure], what: str) -> str:
 
 def near_limit(quota: KnownQuota, taken: Mapping[str, int]) -> str:
     """Return a warning that little of a quota will be left once this is taken, or an empty text."""
-    after = [ResourceLine(name, quota.state.hard[name], quota.state.used[name] + more) for name, more in taken.items()]
+    state = quota.state
+    after = [ResourceLine(name, state.hard[name], state.used[name] + more) for name, more in taken.items() if more > 0]
     near = [f"{each.name} at {each.text} ({each.percent_text})" for each in after if each.near]
     return cut(f"NamespaceQuota {quota.name}: with this pod {listed(near)}") if near else ""
 

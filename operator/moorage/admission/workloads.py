@@ -7,15 +7,12 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from moorage.admission.view import NamespaceView, fitting
+from moorage.admission.view import NamespaceView
 from moorage.admission.words import cut
 from moorage.objects import ObjectMeta, Pod, PodSpec, PodTemplate
-from moorage.quantity import canonical
-from moorage.quota.admission import judge_pod
-from moorage.quota.counting import pod_use
-from moorage.quota.names import is_binary
-from moorage.quota.usage import Shapes
-from moorage.quota.verdict import Step
+from moorage.quota.admission import QuotaState, judge_pod
+from moorage.quota.replicas import RollingUpdate, judge_replicas, rolling_update
+from moorage.quota.verdict import Failure, Step, Verdict
 from moorage.status.findings import plural
 
 KINDS = {
@@ -26,11 +23,9 @@ KINDS = {
 }
 """The workloads that are looked at, by resource."""
 
-_DEFAULT_SURGE = "25%"
-
 
 @dataclass(frozen=True, slots=True)
-class Workload:
+class Replicated:
     """As much of a workload as decides how many pods it will have."""
 
     kind: str
@@ -38,18 +33,17 @@ class Workload:
     name: str
     template: PodSpec
     replicas: int
-    max_surge: int | str = 0
-    """As written: how many pods more a rolling update may start, or a share of the replicas such as `25%`."""
+    rolls: bool = False
+    """Whether it replaces its pods by a rolling update."""
+    max_surge: int | str | None = None
+    max_unavailable: int | str | None = None
 
     @property
-    def surge(self) -> int:
-        """How many pods a rolling update starts beyond the replicas."""
-        if isinstance(self.max_surge, int):
-            return self.max_surge
-        percent = self.max_surge.removesuffix("%")
-        return -(-self.replicas * int(percent) // 100) if percent.isdecimal() else 0
+    def update(self) -> RollingUpdate:
+        """How it replaces its pods. Raises ValueError when what it says of that is no number."""
+        return rolling_update(self.replicas, self.max_surge, self.max_unavailable) if self.rolls else RollingUpdate(0, 0)
 
-    def scaled(self, replicas: int) -> Workload:
+    def scaled(self, replicas: int) -> Replicated:
         """Return it with another number of replicas."""
         return replace(self, replicas=replicas)
 
@@ -62,7 +56,8 @@ class _Object(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class _RollingUpdate(_Object, frozen=True):
-    max_surge: int | str = _DEFAULT_SURGE
+    max_surge: int | str | None = None
+    max_unavailable: int | str | None = None
 
 
 class _Strategy(_Object, frozen=True):
@@ -105,14 +100,24 @@ workload_decoder = msgspec.json.Decoder(WorkloadObject)
 scale_decoder = msgspec.json.Decoder(Scale)
 
 
-def workload_of(kind: str, found: WorkloadObject) -> Workload:
+def replicated(kind: str, found: WorkloadObject) -> Replicated:
     """Return what a workload will run."""
     spec, meta = found.spec, found.metadata
     template = spec.template.spec
     if kind == "Job":
-        return Workload(kind, meta.namespace, meta.name, template, _parallel(spec, found.status))
-    replicas = 1 if spec.replicas is None else spec.replicas
-    return Workload(kind, meta.namespace, meta.name, template, replicas, _surge(spec) if kind == "Deployment" else 0)
+        return Replicated(kind, meta.namespace, meta.name, template, _parallel(spec, found.status))
+    strategy = spec.strategy or _Strategy()
+    rolling = strategy.rolling_update or _RollingUpdate()
+    return Replicated(
+        kind,
+        meta.namespace,
+        meta.name,
+        template,
+        1 if spec.replicas is None else spec.replicas,
+        kind == "Deployment" and strategy.type == "RollingUpdate",
+        rolling.max_surge,
+        rolling.max_unavailable,
+    )
 
 
 def _parallel(spec: _Spec, status: _Status) -> int:
@@ -124,45 +129,44 @@ def _parallel(spec: _Spec, status: _Status) -> int:
     return max(min(parallelism, spec.completions - (status.succeeded or 0)), 0)
 
 
-def _surge(spec: _Spec) -> int | str:
-    strategy = spec.strategy or _Strategy()
-    if strategy.type != "RollingUpdate":
-        return 0
-    return (strategy.rolling_update or _RollingUpdate()).max_surge
-
-
-def warnings_for(workload: Workload, view: NamespaceView) -> Iterator[str]:
+def warnings_for(workload: Replicated, view: NamespaceView) -> Iterator[str]:
     """Yield warnings when pods of a workload will be refused.
 
     What it holds already counts as its own room: pods that stay need none, and a rolling update replaces the others.
-    Raises QuantityError when an amount of its template does not parse.
+    Raises QuantityError when an amount of its template does not parse, ValueError for a surge that is no number.
     """
-    pod = Pod(metadata=ObjectMeta(namespace=workload.namespace), spec=workload.template)
-    verdict = judge_pod(pod, view.states)
-    if alone := [each for each in verdict.failures if each.step in (Step.SPECIFY, Step.BOUNDS)]:
+    quotas = [each.without(str(workload)) for each in view.quotas if each.state.is_enforced]
+    one = judge_pod(Pod(metadata=ObjectMeta(namespace=workload.namespace), spec=workload.template), quotas)
+    if alone := [each for each in one.failures if each.step in (Step.SPECIFY, Step.BOUNDS)]:
         for each in alone:
             yield cut(f"NamespaceQuota {each.quota}: no pod of {workload} will be admitted: {each.message}")
         return
-    stored = replace_spec(pod, verdict.spec)
-    quotas = [each.without(str(workload)) for each in view.quotas if each.state.is_enforced]
-    shape = pod_use(stored, Shapes()).shape
-    found = fitting(quotas, shape)
-    if found is None:
-        return
-    fits, quota, name = found
-    left = f"{name} leaves room for {fits} of its pods"
-    if fits < workload.replicas:
-        short = f"{plural(workload.replicas - fits, 'pod')} of {workload} will not be admitted"
-        room = canonical(max(quota.room(name), 0), binary=is_binary(name))
-        yield cut(f"NamespaceQuota {quota.name}: {short}: {left} ({room}), and it wants {workload.replicas}")
-    elif fits < workload.replicas + workload.surge:
-        more = plural(workload.surge, "pod")
+    judged = judge_replicas(one, workload.replicas, quotas)
+    if judged.failures:
         yield cut(
-            f"NamespaceQuota {quota.name}: all {workload.replicas} replicas of {workload} fit, but not the {more} more "
-            f"that a rolling update starts (maxSurge {workload.max_surge}): {left}"
+            f"NamespaceQuota {judged.failures[0].quota}: only {judged.fits} of the {workload.replicas} replicas of "
+            f"{workload} fit: {_shortage(judged.failures[0], quotas)}"
         )
+    else:
+        yield from _surge_warnings(workload, one, quotas)
 
 
-def replace_spec(pod: Pod, spec: PodSpec | None) -> Pod:
-    """Return a pod with the spec that it is stored with."""
-    return pod if spec is None else msgspec.structs.replace(pod, spec=spec)
+def _surge_warnings(workload: Replicated, one: Verdict, quotas: list[QuotaState]) -> Iterator[str]:
+    update = workload.update
+    judged = judge_replicas(one, workload.replicas + update.surge, quotas)
+    if not judged.failures or judged.fits is None:
+        return
+    room = judged.fits - workload.replicas
+    stuck = ", and it will be stuck, since maxUnavailable is 0" if room == 0 and update.unavailable == 0 else ""
+    yield cut(
+        f"NamespaceQuota {judged.failures[0].quota}: {plural(workload.replicas, 'replica')} of {workload} fit, but of "
+        f"the {plural(update.surge, 'pod')} more of a rolling update (maxSurge) only {room}{stuck}: "
+        f"{_shortage(judged.failures[0], quotas)}"
+    )
+
+
+def _shortage(failure: Failure, quotas: list[QuotaState]) -> str:
+    """Say how much of a resource there is for the whole workload, and how much each pod takes."""
+    quota = next(each for each in quotas if each.name == failure.quota)
+    room = failure.text(max(quota.room(failure.resource), 0))
+    return f"{failure.resource} has {room} for them, and each takes {failure.text(failure.requested or 0)}"

@@ -262,6 +262,9 @@ class NamespaceQuotaStatus(msgspec.Struct, frozen=True, kw_only=True, rename="ca
 
             LimitsConflict: spec.limits and that of another NamespaceQuota here contradict each other, such as a default
             above the other's max; all that are concerned say so. Missing where spec.limits is empty.
+
+            WorkloadsRefused: names the workloads whose next pod would be refused: by limits, since it does not give an
+            amount that hard limits, or since more is used than hard allows. Missing where none can be.
             """
         ),
     ] = ()

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from moorage.admission.view import KnownQuota, NamespaceView
-from moorage.admission.workloads import Workload
+from moorage.admission.workloads import Replicated
 from moorage.cluster.event_series import Regarding
 from moorage.handlers.quotas import Quotas
-from moorage.handlers.workloads import Workloads
+from moorage.handlers.scalable import Scalables
 from moorage.quota.admission import QuotaState
 from moorage.quota.ledger import Holder, Ledger, QuotaKey
 from moorage.quota.names import counted
 from moorage.quota.native import NativeQuota
-from moorage.status.namespacequota import QuotaRules
 
 IsFresh = Callable[[str, str], bool]
 """Returns whether what is known of a resource (such as `pods`) in a namespace is proved to be current."""
@@ -29,7 +28,7 @@ class AdmissionMemory:
         self,
         quotas: Quotas,
         ledger: Ledger,
-        workloads: Workloads,
+        scalables: Scalables,
         *,
         is_fresh: IsFresh,
         policies_proved: Callable[[QuotaKey], bool],
@@ -37,50 +36,42 @@ class AdmissionMemory:
     ) -> None:
         self._quotas = quotas
         self._ledger = ledger
-        self._workloads = workloads
+        self._scalables = scalables
         self._is_fresh = is_fresh
         self._policies_proved = policies_proved
         self._uid = uid
 
     def look(self, namespace: str) -> NamespaceView | None:
         """Return the quotas of a namespace; None when there are none."""
-        rules = self._quotas.rules_in(namespace)
-        if not rules:
+        states = self._quotas.states(namespace)
+        if not states:
             return None
         native = [*self._quotas.native.of(namespace)]
-        known = (self._known((namespace, name), each, native) for name, each in sorted(rules.items()))
-        return NamespaceView(tuple(known), tuple(_state(each) for each in native if each.owner not in rules))
+        ours = {each.name for each in states}
+        return NamespaceView(
+            tuple(self._known(namespace, each, native) for each in states),
+            tuple(_state(each) for each in native if each.owner not in ours),
+        )
 
-    def workload(self, kind: str, namespace: str, name: str) -> Workload | None:
+    def workload(self, kind: str, namespace: str, name: str) -> Replicated | None:
         """Return a workload that is stored, if it is known."""
-        return self._workloads.get(kind, namespace, name)
+        return self._scalables.get(kind, namespace, name)
 
     def regarding(self, kind: str, namespace: str, name: str) -> Regarding | None:
         """Return how an event names a workload, if it is known."""
-        return self._workloads.regarding(kind, namespace, name)
+        return self._scalables.regarding(kind, namespace, name)
 
-    def _known(self, key: QuotaKey, rules: QuotaRules, native: list[NativeQuota]) -> KnownQuota:
-        namespace, name = key
-        used = self._ledger.usage(namespace, name).used
-        names = self._quotas.current_names(namespace, rules)
-
+    def _known(self, namespace: str, state: QuotaState, native: list[NativeQuota]) -> KnownQuota:
         def holders(resource: str, most: int | None) -> list[Holder]:
-            return self._ledger.holders(namespace, name, resource, most)
+            return self._ledger.holders(namespace, state.name, resource, most)
 
         return KnownQuota(
-            state=QuotaState(
-                name,
-                hard={each: amount for each, amount in rules.hard.items() if each in used},
-                used={each: used[each] for each in names},
-                requirements=rules.terms.requirements,
-                limits=rules.limits,
-                is_enforced=rules.is_enforced,
-            ),
-            uid=self._uid(key),
+            state=state,
+            uid=self._uid((namespace, state.name)),
             holders=holders,
-            policies_proved=self._policies_proved(key),
-            current=frozenset(each for each in names if self._is_current(each, namespace)),
-            projections=tuple(_state(each) for each in native if each.owner == name),
+            policies_proved=self._policies_proved((namespace, state.name)),
+            current=frozenset(each for each in state.used if self._is_current(each, namespace)),
+            projections=tuple(_state(each) for each in native if each.owner == state.name),
         )
 
     def _is_current(self, name: str, namespace: str) -> bool:
@@ -95,4 +86,5 @@ def _state(native: NativeQuota) -> QuotaState:
         hard=native.enforced,
         used={name: amount for name, amount in native.used.items() if name in native.enforced},
         requirements=tuple(native.requirements),
+        is_native=True,
     )

@@ -55,7 +55,6 @@ class OperatorState:
         self._book(key.plural).accept(key.namespace, key.name, generation=generation, spec=spec)
         self.specs_changed()
         self.writer.mark(key)
-        self._mark_neighbours(key)
 
     def remove(self, key: StatusKey, *, uid: str) -> None:
         """Forget one of our objects, unless it was made anew under the same name: kopf does not order the two."""
@@ -66,7 +65,6 @@ class OperatorState:
         self._book(key.plural).remove(key.namespace, key.name)
         self.writer.forget(key)
         self.specs_changed()
-        self._mark_neighbours(key)
 
     def known(self) -> dict[StatusKey, str]:
         """Return the uids of the objects that are known now."""
@@ -99,12 +97,6 @@ class OperatorState:
         """Have the buffers sized anew that refer to an object."""
         for namespace, name in self.buffers.referring_to(reference):
             self.writer.mark(key_of(BUFFERS, namespace, name))
-
-    def _mark_neighbours(self, key: StatusKey) -> None:
-        """Have the quotas of a namespace described anew that may contradict one that changed."""
-        if key.plural == QUOTAS:
-            for name in self.quotas.limited(key.namespace):
-                self.writer.mark(key_of(QUOTAS, key.namespace, name))
 
     def _book(self, plural: str) -> Quotas | Buffers:
         return self.quotas if plural == QUOTAS else self.buffers

@@ -9,13 +9,16 @@ from typing import Any
 
 import msgspec
 
-from moorage.api import SpecError, parse_namespace_quota_spec
+from moorage.api import Condition, SpecError, parse_namespace_quota_spec
 from moorage.api.namespacequota import NamespaceQuotaStatus
 from moorage.handlers.native import NativeQuotas
-from moorage.quota.bounds import Limits
+from moorage.quota.admission import QuotaState
 from moorage.quota.conflicts import Conflict, conflicts
 from moorage.quota.ledger import Ledger, QuotaKey
 from moorage.quota.native import Difference, differences
+from moorage.quota.report import QuotaReport
+from moorage.quota.workloads import Findings
+from moorage.status.limits import limits_conflict, workloads_refused
 from moorage.status.namespacequota import (
     QuotaRules,
     View,
@@ -49,12 +52,16 @@ class Quotas:
     ) -> None:
         self.native = NativeQuotas()
         """The ResourceQuotas that exist."""
+        self.changed: Callable[[str], None] = lambda _: None
+        """Called with a namespace in which a quota came, changed or went."""
+        self.findings: Callable[[str], Findings | None] | None = None
+        """Returns what is known of the workloads of a namespace; None while nobody looks at any."""
         self._ledger = ledger
         self._views = views
         self._now = now
         self._known: dict[QuotaKey, _Known] = {}
-        self._limits: dict[str, dict[str, tuple[Limits, ...]]] = {}
-        """By namespace and name, of the quotas that have any."""
+        self._names: dict[str, set[str]] = {}
+        """By namespace."""
         self._conflicts: dict[str, tuple[Conflict, ...]] = {}
         """By namespace."""
 
@@ -70,29 +77,45 @@ class Quotas:
             self._ledger.set_quota(namespace, name, rules.terms)
         old = self._known.get((namespace, name))
         self._known[namespace, name] = _Known(generation, rules, old.log if old is not None else DifferenceLog())
-        self._take_limits(namespace, name, () if isinstance(rules, str) else rules.limits)
+        self._names.setdefault(namespace, set()).add(name)
+        self._quotas_changed(namespace)
 
     def remove(self, namespace: str, name: str) -> None:
         """Forget a quota that was deleted."""
         self._known.pop((namespace, name), None)
         self._ledger.remove_quota(namespace, name)
-        self._take_limits(namespace, name, ())
+        names = self._names.get(namespace, set())
+        names.discard(name)
+        if not names:
+            self._names.pop(namespace, None)
+        self._quotas_changed(namespace)
 
-    def limited(self, namespace: str) -> list[str]:
-        """Return the names of the quotas of a namespace that have limits: what they say of each other may change."""
-        return list(self._limits.get(namespace, {}))
+    def names(self, namespace: str) -> list[str]:
+        """Return the names of the quotas of a namespace."""
+        return sorted(self._names.get(namespace, ()))
 
-    def _take_limits(self, namespace: str, name: str, limits: tuple[Limits, ...]) -> None:
-        held = self._limits.setdefault(namespace, {})
-        if limits:
-            held[name] = limits
-        else:
-            held.pop(name, None)
-        if held:
-            self._conflicts[namespace] = conflicts(held)
-        else:
-            del self._limits[namespace]
-            self._conflicts.pop(namespace, None)
+    def states(self, namespace: str) -> list[QuotaState]:
+        """Return the quotas of a namespace that can be read, as admission sees them."""
+        found = [(name, self._known[namespace, name].rules) for name in self.names(namespace)]
+        return [self._state(namespace, name, rules) for name, rules in found if not isinstance(rules, str)]
+
+    def _state(self, namespace: str, name: str, rules: QuotaRules) -> QuotaState:
+        used = self._ledger.usage(namespace, name).used
+        return QuotaState(
+            name,
+            hard=rules.hard,
+            used={resource: used[resource] for resource in current_names(rules, self._views_of(namespace))},
+            requirements=rules.terms.requirements,
+            limits=rules.limits,
+            is_enforced=rules.is_enforced,
+        )
+
+    def _quotas_changed(self, namespace: str) -> None:
+        found = conflicts({each.name: each.limits for each in self.states(namespace)})
+        self._conflicts.pop(namespace, None)
+        if found:
+            self._conflicts[namespace] = found
+        self.changed(namespace)
 
     def status(self, namespace: str, name: str) -> NamespaceQuotaStatus | None:
         """Return the status that a quota should have now, or None when it is not known."""
@@ -108,8 +131,24 @@ class Quotas:
             generation=known.generation,
             holders=lambda resource: self._ledger.holders(namespace, name, resource),
             native=native_status(known.log.update(self._differences(namespace, name, known.rules), self._now())),
-            conflicts=[each for each in self._conflicts.get(namespace, ()) if name in each.quotas],
+            further=lambda report: self._of_single_objects(namespace, name, report),
         )
+
+    def _of_single_objects(self, namespace: str, name: str, report: QuotaReport) -> list[Condition]:
+        """Return the conditions about limits and workloads."""
+        known = self._known[namespace, name]
+        assert not isinstance(known.rules, str)
+        state = self._state(namespace, name, known.rules)
+        found = limits_conflict(state, self._conflicts.get(namespace, ()), known.generation)
+        if self.findings is not None:
+            found += workloads_refused(
+                state,
+                self.findings(namespace),
+                report=report,
+                holders=lambda resource: self._ledger.holders(namespace, name, resource),
+                generation=known.generation,
+            )
+        return found
 
     def desired(self, namespace: str, name: str) -> dict[str, Any] | None:
         """Return the same as it is written to the API server."""
@@ -123,15 +162,6 @@ class Quotas:
                 used = self._ledger.usage(*key).used
                 hard = {name: limit for name, limit in known.rules.hard.items() if name in used}
                 yield key, hard, {name: used[name] for name in known_names(known.rules, self._views_of(key[0]))}
-
-    def rules_in(self, namespace: str) -> dict[str, QuotaRules]:
-        """Return the quotas of a namespace that are counted, by name."""
-        found = ((name, self._known[namespace, name].rules) for name in self._ledger.quotas_in(namespace))
-        return {name: rules for name, rules in found if not isinstance(rules, str)}
-
-    def current_names(self, namespace: str, rules: QuotaRules) -> set[str]:
-        """Return the names of a quota whose usage is known as it is now."""
-        return current_names(rules, self._views_of(namespace))
 
     def differences(self) -> Iterator[tuple[QuotaKey, Difference]]:
         """Iterate over the numbers in which native quotas differ now."""

@@ -23,8 +23,8 @@ from moorage.cluster.feed import Feed
 from moorage.cluster.freshness import Freshness
 from moorage.handlers.admission import AdmissionMemory
 from moorage.handlers.operator import QUOTAS, OperatorState, key_of
+from moorage.handlers.scalable import Scalables
 from moorage.handlers.watches import Watches
-from moorage.handlers.workloads import Workloads
 from moorage.quota.ledger import QuotaKey
 from moorage.quota.names import DEVICE_CLAIMS, PODS
 
@@ -51,7 +51,7 @@ class Webhook:
     ) -> None:
         self.counters = AdmissionCounters()
         self._watches = watches
-        self._workloads = Workloads(client, watches.places)
+        self._scalables = Scalables(client, watches.places)
         self._freshness = Freshness(client, self._proved_feeds)
         self._events = EventWriter(client, instance=socket.gethostname())
         self._context = server_context()
@@ -60,7 +60,7 @@ class Webhook:
         memory = AdmissionMemory(
             state.quotas,
             state.ledger,
-            self._workloads,
+            self._scalables,
             is_fresh=self._is_fresh,
             policies_proved=policies_proved,
             uid=lambda key: state.uid(key_of(QUOTAS, *key)),
@@ -84,7 +84,7 @@ class Webhook:
             tasks.create_task(self.keeper.run(), name="certificate")
             tasks.create_task(self._freshness.run(), name="freshness")
             tasks.create_task(self._events.run(), name="events")
-            for feed in self._workloads.feeds:
+            for feed in self._scalables.feeds:
                 tasks.create_task(feed.run(), name=f"workloads {feed.path}")
 
     def _proved_feeds(self) -> Iterable[Feed[Any]]:

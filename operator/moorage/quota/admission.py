@@ -21,10 +21,20 @@ from moorage.quota.bounds import Limits, broken_by_claim, broken_by_pod, default
 from moorage.quota.counting import pod_use, volume_claim_use
 from moorage.quota.scopes import Requirement, selects
 from moorage.quota.usage import ObjectUse, Shape, Shapes
-from moorage.quota.verdict import Failure, Step, Verdict, in_order
+from moorage.quota.verdict import Failure, Growth, Step, Verdict, in_order
 from moorage.resources import given_for_pod, is_pod_level, with_defaults
 
-__all__ = ["Failure", "QuotaState", "Step", "Verdict", "judge_claim", "judge_object", "judge_pod"]
+__all__ = [
+    "Failure",
+    "QuotaState",
+    "Step",
+    "Verdict",
+    "exceeded",
+    "how_many_fit",
+    "judge_claim",
+    "judge_object",
+    "judge_pod",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +51,8 @@ class QuotaState:
     limits: tuple[Limits, ...] = ()
     is_enforced: bool = True
     """False in Audit mode: nothing is filled in and nothing refused."""
+    is_native: bool = False
+    """It is a ResourceQuota: only the API server's own rule says which amounts must be given."""
 
     def room(self, name: str) -> int:
         """Return what is left of a limit; below 0 when more is used than it allows."""
@@ -77,7 +89,7 @@ def judge_pod(pod: Pod, quotas: Iterable[QuotaState], *, old: Pod | None = None)
     `pod` is taken as it is sent; `quotas` are all those of its namespace. On an update nothing is filled in, bounds are
     asked only when amounts change, and only what the native rule demands must be given. Raises QuantityError.
     """
-    return _with_audit(quotas, lambda obeyed: _pod_verdict(pod, obeyed, old))
+    return _with_audit(quotas, lambda everything, obeyed: _pod_verdict(pod, everything, obeyed, old=old))
 
 
 def judge_claim(claim: VolumeClaim, quotas: Iterable[QuotaState], *, old: VolumeClaim | None = None) -> Verdict:
@@ -92,33 +104,38 @@ def judge_claim(claim: VolumeClaim, quotas: Iterable[QuotaState], *, old: Volume
     def own(quota: QuotaState) -> Iterable[Failure]:
         return broken_by_claim(claim, quota.name, quota.limits) if asks_anew else ()
 
-    return _with_audit(quotas, lambda obeyed: _verdict(change, obeyed, own))
+    return _with_audit(quotas, lambda everything, obeyed: _verdict(change, everything, obeyed, own=own))
 
 
 def judge_object(use: ObjectUse, quotas: Iterable[QuotaState], *, old: ObjectUse | None = None) -> Verdict:
     """Judge an object of any other kind that is to be created or, with `old`, changed, by what it counts for."""
     change = _Change(use.shape, None if old is None else old.shape)
-    return _with_audit(quotas, lambda obeyed: _verdict(change, obeyed, lambda _: ()))
+    return _with_audit(quotas, lambda everything, obeyed: _verdict(change, everything, obeyed, own=lambda _: ()))
 
 
 def _shape(stored: Pod | VolumeClaim) -> Shape:
     return (pod_use(stored, Shapes()) if isinstance(stored, Pod) else volume_claim_use(stored, Shapes())).shape
 
 
-def _with_audit(quotas: Iterable[QuotaState], judge: Callable[[list[QuotaState]], Verdict]) -> Verdict:
-    """Judge by the quotas that are enforced; those in Audit mode only tell what they would have said."""
+def _with_audit(
+    quotas: Iterable[QuotaState], judge: Callable[[list[QuotaState], list[QuotaState]], Verdict]
+) -> Verdict:
+    """Judge by the quotas that are enforced; those in Audit mode only tell what they would have said.
+
+    `judge` takes all quotas, and those to be obeyed.
+    """
     everything = sorted(quotas, key=lambda quota: quota.name)
     enforced = [each for each in everything if each.is_enforced]
-    verdict = judge(enforced)
+    verdict = judge(everything, enforced)
     if len(enforced) == len(everything):
         return verdict
     watched = {each.name for each in everything if not each.is_enforced}
-    obeyed = judge(everything).failures
+    obeyed = judge(everything, everything).failures
     return replace(verdict, audited=tuple(each for each in obeyed if each.quota in watched))
 
 
-def _pod_verdict(pod: Pod, quotas: list[QuotaState], old: Pod | None) -> Verdict:
-    entries = tuple(entry for quota in quotas for entry in quota.limits) if old is None else ()
+def _pod_verdict(pod: Pod, everything: list[QuotaState], obeyed: list[QuotaState], *, old: Pod | None) -> Verdict:
+    entries = tuple(entry for quota in obeyed for entry in quota.limits) if old is None else ()
     spec = fill_in(pod.spec, entries)
     stored = msgspec.structs.replace(pod, spec=spec, status=PodStatus() if old is None else pod.status)
     change = _Change(_shape(stored), None if old is None else _shape(old))
@@ -126,30 +143,49 @@ def _pod_verdict(pod: Pod, quotas: list[QuotaState], old: Pod | None) -> Verdict
 
     def own(quota: QuotaState) -> Iterator[Failure]:
         if selects(quota.requirements, change.new.facts):
-            yield from _unspecified(spec, quota, is_update=old is not None)
+            yield from _unspecified(spec, quota, natively=quota.is_native or old is not None)
         if asks_anew:
             yield from broken_by_pod(spec, quota.name, quota.limits)
 
     filled = defaulted(pod.spec, spec) if entries else {}
-    return replace(_verdict(change, quotas, own), defaulted=filled, spec=spec)
+    return replace(_verdict(change, everything, obeyed, own=own), defaulted=filled, spec=spec)
 
 
 def _requirements(spec: PodSpec) -> list[ResourceRequirements | None]:
     return [spec.resources, *(each.resources for each in spec.all_containers)]
 
 
-def _verdict(change: _Change, quotas: Iterable[QuotaState], own: _Own) -> Verdict:
-    failures: list[Failure] = []
-    fits: list[int] = []
-    for quota in quotas:
-        alone = [*own(quota)]
-        growth = change.growth(quota)
-        failures += [
-            *alone,
-            *(_exceeded(quota, name, more) for name, more in growth.items() if quota.room(name) < more),
-        ]
-        fits += [0] if alone else [max(quota.room(name), 0) // more for name, more in growth.items()]
-    return Verdict(in_order(failures), fits=min(fits, default=None))
+def _verdict(change: _Change, everything: list[QuotaState], obeyed: list[QuotaState], *, own: _Own) -> Verdict:
+    growth = {quota.name: change.growth(quota) for quota in everything}
+    alone = [failure for quota in obeyed for failure in own(quota)]
+    return Verdict(
+        in_order([*alone, *exceeded(obeyed, growth)]),
+        growth={name: more for name, more in growth.items() if more},
+        fits=0 if alone else how_many_fit(obeyed, growth),
+    )
+
+
+def how_many_fit(quotas: Iterable[QuotaState], growth: Growth) -> int | None:
+    """Return how many times such a growth fits into these quotas; None when nothing limits it."""
+    return min(
+        (
+            max(quota.room(name), 0) // more
+            for quota in quotas
+            for name, more in growth.get(quota.name, {}).items()
+            if more
+        ),
+        default=None,
+    )
+
+
+def exceeded(quotas: Iterable[QuotaState], growth: Growth) -> list[Failure]:
+    """Return the limits of these quotas into which such a growth does not fit."""
+    return [
+        _exceeded(quota, name, more)
+        for quota in quotas
+        for name, more in growth.get(quota.name, {}).items()
+        if more and quota.room(name) < more
+    ]
 
 
 def _exceeded(quota: QuotaState, name: str, more: int) -> Failure:
@@ -159,17 +195,17 @@ def _exceeded(quota: QuotaState, name: str, more: int) -> Failure:
     return replace(failure, message=f"{name}: {asks} requested, but {uses} of {allows} is used, which leaves {leaves}")
 
 
-def _unspecified(spec: PodSpec, quota: QuotaState, *, is_update: bool) -> Iterator[Failure]:
+def _unspecified(spec: PodSpec, quota: QuotaState, *, natively: bool) -> Iterator[Failure]:
     """Yield the compute names of `hard` for which the pod gives no amount.
 
-    The API server's own rule, which an update meets alone, knows no ephemeral-storage and is off for a pod that gives
-    anything as a whole.
+    `natively`: by the API server's own rule alone, which updates meet too. It knows no ephemeral-storage and is off for
+    a pod that gives anything as a whole.
     """
     for name in quota.hard:
         if (found := names.compute(name)) is None:
             continue
         side, resource = found
-        if is_update and (resource == "ephemeral-storage" or given_for_pod(spec)):
+        if natively and (resource == "ephemeral-storage" or given_for_pod(spec)):
             continue
         if spec.resources is not None and is_pod_level(resource) and resource in spec.resources.given(side):
             continue

@@ -112,10 +112,6 @@ class Ledger:
             if not account.terms.resources.isdisjoint(resources)
         ]
 
-    def quotas_in(self, namespace: str) -> list[str]:
-        """Return the names of the quotas of a namespace."""
-        return list(self._accounts.get(namespace, ()))
-
     # Objects
 
     def get(self, uid: str, resource: str = PODS) -> ObjectUse | None:

@@ -26,6 +26,9 @@ class Step(StrEnum):
 
 _ORDER = list(Step)
 
+Growth = Mapping[str, Mapping[str, int]]
+"""What something adds to quotas: by quota and name of `hard`, in nano-units."""
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:
@@ -67,6 +70,8 @@ class Verdict:
     """What containers get that they do not ask for, by container name."""
     spec: PodSpec | None = None
     """Of a pod: its spec as it would be stored, defaults filled in."""
+    growth: Growth = field(default_factory=dict)
+    """What it adds, by quota and name of `hard`, as far as use is known; quotas in Audit mode count it too."""
     fits: int | None = None
     """How many such objects fit now, one after another; 0 when none does. None: nothing limits their number."""
 

@@ -18,7 +18,6 @@ from moorage.api.namespacequota import (
 )
 from moorage.quantity import NANO
 from moorage.quota.bounds import Limits
-from moorage.quota.conflicts import Conflict
 from moorage.quota.ledger import Holder, Terms, Usage
 from moorage.quota.names import COUNT, COUNT_PODS, PODS, Counted, counted, display_order, why_not_counted
 from moorage.quota.report import NEAR_PERCENT, QuotaReport, ResourceLine, report
@@ -27,7 +26,6 @@ from moorage.resources import amounts, nano_of
 from moorage.status.findings import COUNTING, ConditionStatus, condition, listed, plural
 
 READY, NEAR_LIMIT, EXCEEDED, ENFORCED = "Ready", "NearLimit", "Exceeded", "Enforced"
-LIMITS_CONFLICT = "LimitsConflict"
 
 
 class Trouble(StrEnum):
@@ -124,12 +122,12 @@ def quota_status(
     generation: int,
     holders: Callable[[str], list[Holder]] = lambda _: [],
     native: tuple[NativeDifference, ...] = (),
-    conflicts: Iterable[Conflict] = (),
+    further: Callable[[QuotaReport], Iterable[Condition]] = lambda _: (),
 ) -> NamespaceQuotaStatus:
     """Compare what is allowed with what is used, as far as that is known.
 
-    `holders` returns the largest holders of a resource; `native` says how native quotas differ; `conflicts` are those
-    in which this quota has a part.
+    `holders` returns the largest holders of a resource; `native` says how native quotas differ; `further` returns
+    conditions that are to stand beside those of usage.
     """
     known = known_names(rules, views)
     result = report(rules.hard, {name: usage.used[name] for name in known})
@@ -149,7 +147,7 @@ def quota_status(
             _near_limit(result, subject, generation),
             _exceeded(result, subject, generation),
             *_enforced(rules, views, generation),
-            *_limits_conflict(rules, conflicts, generation),
+            *further(result),
         ),
     )
 
@@ -243,16 +241,6 @@ def _enforced(rules: QuotaRules, views: Views, generation: int) -> list[Conditio
         f"{listed(aggregated)}: counted, but served by an aggregated API, which the API server's quotas do not cover"
     )
     return [condition(ENFORCED, "False", "AggregatedAPI", message, generation=generation)]
-
-
-def _limits_conflict(rules: QuotaRules, conflicts: Iterable[Conflict], generation: int) -> list[Condition]:
-    """Say of a quota with limits whether they go together with those of the others in the namespace."""
-    if not rules.limits:
-        return []
-    if messages := [each.message for each in conflicts]:
-        return [condition(LIMITS_CONFLICT, "True", "OtherQuota", "; ".join(messages), generation=generation)]
-    message = "spec.limits contradicts no other NamespaceQuota of this namespace"
-    return [condition(LIMITS_CONFLICT, "False", "Consistent", message, generation=generation)]
 
 
 def _near_limit(result: QuotaReport, subject: str, generation: int) -> Condition:

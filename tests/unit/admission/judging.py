@@ -13,7 +13,7 @@ from moorage.admission.counters import AdmissionCounters
 from moorage.admission.judge import Judge
 from moorage.admission.review import Answer, Kind, Resource, ReviewRequest
 from moorage.admission.view import KnownQuota, NamespaceView
-from moorage.admission.workloads import Workload
+from moorage.admission.workloads import Replicated
 from moorage.cluster.event_series import Happening, Regarding
 from moorage.quantity import parse_nano
 from moorage.quota.admission import QuotaState
@@ -107,14 +107,14 @@ class Bench:
     """A judge, what it knows, and what it has told and counted."""
 
     view: NamespaceView | None = None
-    workloads: dict[tuple[str, str], Workload] = field(default_factory=dict)
+    workloads: dict[tuple[str, str], Replicated] = field(default_factory=dict)
     told: list[Happening] = field(default_factory=list)
     counters: AdmissionCounters = field(default_factory=AdmissionCounters)
 
     def look(self, namespace: str) -> NamespaceView | None:
         return self.view if namespace == NAMESPACE else None
 
-    def workload(self, kind: str, namespace: str, name: str) -> Workload | None:
+    def workload(self, kind: str, namespace: str, name: str) -> Replicated | None:
         return self.workloads.get((kind, name))
 
     def regarding(self, kind: str, namespace: str, name: str) -> Regarding | None:

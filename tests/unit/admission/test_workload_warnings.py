@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from moorage.admission.workloads import Workload, WorkloadObject, workload_of
+from moorage.admission.workloads import Replicated, WorkloadObject, replicated
 from tests.builders import limits, pod_spec
 from tests.unit.admission.judging import Object, container, knowing, known, of_deployment, request
 
@@ -50,25 +50,30 @@ def warned(*quotas: Any, of: Object, **options: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("applied", "says"),
     [
-        pytest.param(workload(replicas=12), "2 pods of Deployment/web will not be admitted", id="Deployment"),
-        pytest.param(workload("StatefulSet", 12), "2 pods of StatefulSet/web", id="StatefulSet"),
-        pytest.param(workload("ReplicaSet", 11), "1 pod of ReplicaSet/web", id="ReplicaSet"),
-        pytest.param(workload("Job", parallelism=12, completions=40), "2 pods of Job/web", id="Job"),
-        pytest.param(workload("Job", parallelism=12), "2 pods of Job/web", id="Job without completions"),
+        pytest.param(workload(replicas=12), "only 10 of the 12 replicas of Deployment/web fit", id="Deployment"),
+        pytest.param(workload("StatefulSet", 12), "only 10 of the 12 replicas of StatefulSet/web", id="StatefulSet"),
+        pytest.param(workload("ReplicaSet", 11), "only 10 of the 11 replicas of ReplicaSet/web", id="ReplicaSet"),
+        pytest.param(workload("Job", parallelism=12, completions=40), "only 10 of the 12 replicas of Job/web", id="Job"),
+        pytest.param(workload("Job", parallelism=12), "only 10 of the 12 replicas of Job/web", id="Job without completions"),
         pytest.param(
             workload(replicas=9, strategy=surging("25%")),
-            "all 9 replicas of Deployment/web fit, but not the 3 pods more that a rolling update starts (maxSurge 25%)",
+            "9 replicas of Deployment/web fit, but of the 3 pods more of a rolling update (maxSurge) only 1: pods",
             id="the surge, rounded up",
         ),
-        pytest.param(workload(replicas=9), "but not the 3 pods more", id="the surge that is not written"),
-        pytest.param(workload(replicas=9, strategy=surging(2)), "not the 2 pods more", id="a surge in pods"),
+        pytest.param(workload(replicas=9), "of the 3 pods more", id="the surge that is not written"),
+        pytest.param(workload(replicas=9, strategy=surging(2)), "of the 2 pods more", id="a surge in pods"),
+        pytest.param(
+            workload(replicas=10, strategy=surging(2)),
+            "only 0, and it will be stuck, since maxUnavailable is 0: pods",
+            id="a rollout that will be stuck",
+        ),
     ],
 )
 def test_pods_that_will_not_fit_are_told(applied: Object, says: str) -> None:
     [warning] = warned(known("team", **ROOM_FOR_TEN), of=applied)
     assert says in warning
     assert warning.startswith("NamespaceQuota team: ")
-    assert "pods leaves room for 10 of its pods" in warning
+    assert warning.endswith("pods has 10 for them, and each takes 1")
 
 
 @pytest.mark.parametrize(
@@ -92,8 +97,8 @@ def test_the_limit_that_lets_fewest_in_is_named() -> None:
     small = known("small", hard={"requests.cpu": "1"}, used={"requests.cpu": "400m"})
     [warning] = warned(known("team", **ROOM_FOR_TEN), small, of=workload(replicas=4, cpu="250m"))
     assert warning == (
-        "NamespaceQuota small: 2 pods of Deployment/web will not be admitted: requests.cpu leaves room for 2 of its "
-        "pods (600m), and it wants 4"
+        "NamespaceQuota small: only 2 of the 4 replicas of Deployment/web fit: requests.cpu has 600m for them, and each "
+        "takes 250m"
     )
 
 
@@ -123,7 +128,7 @@ def test_a_template_that_no_pod_of_can_be_admitted_is_told(quota: Any, says: str
 def test_defaults_fill_in_the_template() -> None:
     team = known("team", limits(default_request={"cpu": "1"}), hard={"requests.cpu": "3"})
     [warning] = warned(team, of=workload(replicas=4, cpu=None))
-    assert "1 pod of Deployment/web will not be admitted" in warning
+    assert "only 3 of the 4 replicas of Deployment/web fit" in warning
 
 
 def test_quotas_in_audit_mode_do_not_warn() -> None:
@@ -136,7 +141,7 @@ def test_a_change_of_scale_is_looked_at_with_the_template_that_is_stored(
     kind: str, replicas: int, warnings: int
 ) -> None:
     bench = knowing(known("team", **ROOM_FOR_TEN))
-    bench.workloads[kind, "web"] = Workload(kind, "team-a", "web", pod_spec(cpu="100m"), 1)
+    bench.workloads[kind, "web"] = Replicated(kind, "team-a", "web", pod_spec(cpu="100m"), 1)
     scale = {"kind": "Scale", "metadata": {"name": "web"}, "spec": {"replicas": replicas}}
     answer = bench.ask(request(f"{TARGETS[kind]}/scale", scale, operation="UPDATE", name="web"))
     assert (answer.allowed, len(answer.warnings)) == (True, warnings)
@@ -150,4 +155,4 @@ def test_a_change_of_scale_of_an_unknown_workload_is_let_go() -> None:
 
 def test_what_a_job_has_done_needs_no_pods_any_more() -> None:
     job = workload("Job", parallelism=12, completions=12) | {"status": {"succeeded": 5}}
-    assert workload_of("Job", msgspec.convert(job, WorkloadObject)).replicas == 7
+    assert replicated("Job", msgspec.convert(job, WorkloadObject)).replicas == 7

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -195,6 +196,12 @@ class TestAmountsThatMustBeGiven:
         quota = quota_state(hard={"requests.memory": "9Gi", "ephemeral-storage": "9Gi"})
         old, new = (pod(spec=pod_spec(cpu=cpu, **changes)) for cpu in ("1", "500m"))
         assert [each.resource for each in judge_pod(new, [quota], old=old).failures] == names
+
+    def test_a_native_quota_demands_what_the_native_rule_does(self) -> None:
+        native = replace(quota_state("rq", hard={"requests.memory": "9Gi", "ephemeral-storage": "9Gi"}), is_native=True)
+        assert brief(judge_pod(pod(), [native]).failures) == [("specify", "rq", "requests.memory")]
+        whole = pod(spec=pod_spec(pod_level=resources({"cpu": "1"})))
+        assert judge_pod(whole, [native]).admitted
 
 
 class TestScopes:
