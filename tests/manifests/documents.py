@@ -13,6 +13,7 @@ import yaml
 REPOSITORY = Path(__file__).parents[2]
 MANIFESTS = REPOSITORY / "manifests"
 BASE = MANIFESTS / "base"
+POLICIES = MANIFESTS / "policies"
 EXAMPLES = MANIFESTS / "examples"
 NAMESPACES = MANIFESTS / "overlays" / "namespaces"
 CRDS = REPOSITORY / "crds"

@@ -18,6 +18,7 @@ from tests.manifests.documents import (
     CRDS,
     EXAMPLES,
     NAMESPACES,
+    POLICIES,
     Object,
     of_kind,
     operator_rules,
@@ -42,7 +43,7 @@ def kustomization(folder: Path) -> Object:
     return document.content
 
 
-@pytest.mark.parametrize("folder", [BASE, CRDS, NAMESPACES], ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", [BASE, CRDS, NAMESPACES, POLICIES], ids=lambda folder: folder.name)
 def test_every_file_is_part_of_the_kustomization(folder: Path) -> None:
     files = {path.name for path in folder.glob("*.yaml")} - {"kustomization.yaml"}
     assert files == {each for each in kustomization(folder)["resources"] if each.endswith(".yaml")}

@@ -1,1 +1,1 @@
-"""Admission: the webhook that explains, and its certificates."""
+"""Admission: the policies that the API server runs by itself, and the webhook that explains."""

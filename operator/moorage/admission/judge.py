@@ -10,6 +10,8 @@ import msgspec
 from moorage.admission import words
 from moorage.admission.counters import AdmissionCounters
 from moorage.admission.decision import Decision, decide
+from moorage.admission.policies.cel import PROBE
+from moorage.admission.policies.defaults import DEFAULTED
 from moorage.admission.review import Answer, ReviewRequest, read_object
 from moorage.admission.view import NamespaceView
 from moorage.admission.workloads import (
@@ -22,15 +24,10 @@ from moorage.admission.workloads import (
 )
 from moorage.cluster.event_series import Happening, Regarding
 from moorage.objects import ObjectMeta, OwnerReference, Pod
-from moorage.quantity import QuantityError
 from moorage.quota.usage import owner_of
 from moorage.quota.verdict import Failure, Verdict
 
 API_VERSION = "moorage.dev/v1alpha1"
-DEFAULTED = "moorage.dev/defaulted"
-"""Annotation of pods that tells what was filled in; our policy of defaults sets it."""
-PROBE = "moorage.dev/probe"
-"""Annotation of pods with which we prove our policies in dry runs: these alone shall answer them."""
 
 
 class _Owner(OwnerReference, frozen=True):
@@ -95,8 +92,8 @@ class Judge:
             if request.target in (_PODS, _RESIZES):
                 return self._pod(request, view)
             return self._workload(request, view)
-        except (QuantityError, ValueError):
-            return _ADMITTED  # the API server says so itself, and better
+        except ValueError:  # a quantity or a percentage that is none
+            return _ADMITTED  # the API server says so itself
 
     def _pod(self, request: ReviewRequest, view: NamespaceView) -> Answer:
         pod = read_object(request.object, _pod_decoder, "the pod")
@@ -203,5 +200,6 @@ def _past(verb: str) -> str:
 
 
 def _is_probe(request: ReviewRequest, pod: _ReviewedPod) -> bool:
+    """Whether this is a dry run in which our policies are proved: they alone shall answer it."""
     annotations = pod.metadata.annotations
     return bool(request.dry_run) and annotations is not None and annotations.probe is not None

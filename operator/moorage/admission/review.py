@@ -13,7 +13,7 @@ API_VERSION = "admission.k8s.io/v1"
 T = TypeVar("T")
 
 
-class MalformedReviewError(ValueError):
+class MalformedReviewError(Exception):
     """A body that is no AdmissionReview, or one about an object that is not what it says; the text tells where."""
 
 

@@ -55,4 +55,3 @@ class NamespaceView:
     def of(self, name: str) -> KnownQuota:
         """Return a NamespaceQuota by its name. Raises StopIteration when there is none."""
         return next(each for each in self.quotas if each.name == name)
-

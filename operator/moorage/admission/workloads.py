@@ -41,7 +41,9 @@ class Replicated:
     @property
     def update(self) -> RollingUpdate:
         """How it replaces its pods. Raises ValueError when what it says of that is no number."""
-        return rolling_update(self.replicas, self.max_surge, self.max_unavailable) if self.rolls else RollingUpdate(0, 0)
+        if not self.rolls:
+            return RollingUpdate(0, 0)
+        return rolling_update(self.replicas, self.max_surge, self.max_unavailable)
 
     def scaled(self, replicas: int) -> Replicated:
         """Return it with another number of replicas."""

@@ -53,8 +53,8 @@ def warned(*quotas: Any, of: Object, **options: Any) -> list[str]:
         pytest.param(workload(replicas=12), "only 10 of the 12 replicas of Deployment/web fit", id="Deployment"),
         pytest.param(workload("StatefulSet", 12), "only 10 of the 12 replicas of StatefulSet/web", id="StatefulSet"),
         pytest.param(workload("ReplicaSet", 11), "only 10 of the 11 replicas of ReplicaSet/web", id="ReplicaSet"),
-        pytest.param(workload("Job", parallelism=12, completions=40), "only 10 of the 12 replicas of Job/web", id="Job"),
-        pytest.param(workload("Job", parallelism=12), "only 10 of the 12 replicas of Job/web", id="Job without completions"),
+        pytest.param(workload("Job", parallelism=12, completions=40), "10 of the 12 replicas of Job/web", id="Job"),
+        pytest.param(workload("Job", parallelism=12), "10 of the 12 replicas of Job/web", id="Job without completions"),
         pytest.param(
             workload(replicas=9, strategy=surging("25%")),
             "9 replicas of Deployment/web fit, but of the 3 pods more of a rolling update (maxSurge) only 1: pods",
@@ -97,8 +97,8 @@ def test_the_limit_that_lets_fewest_in_is_named() -> None:
     small = known("small", hard={"requests.cpu": "1"}, used={"requests.cpu": "400m"})
     [warning] = warned(known("team", **ROOM_FOR_TEN), small, of=workload(replicas=4, cpu="250m"))
     assert warning == (
-        "NamespaceQuota small: only 2 of the 4 replicas of Deployment/web fit: requests.cpu has 600m for them, and each "
-        "takes 250m"
+        "NamespaceQuota small: only 2 of the 4 replicas of Deployment/web fit: requests.cpu has 600m for them, and "
+        "each takes 250m"
     )
 
 
