@@ -44,7 +44,7 @@ class TestReading:
             ),
             used=nano(**{"pods": "3", "requests.memory": "1Gi"}),
             hard=nano(pods="9"),
-            hard_in_force=nano(pods="9"),
+            hard_in_force=nano(pods="8"),
         )
 
     def test_one_that_we_made_is_known_by_its_label_and_its_owner(self) -> None:
