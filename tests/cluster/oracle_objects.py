@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from tests.cluster.oracle_operations import Action, Names, Operation, create, delete, let_go, patch
+from tests.cluster.oracle_operations import NAMESPACE, Action, Names, Operation, create, delete, let_go, patch, uid_of
 from tests.cluster.oracle_pod_life import PodLife
 from tests.cluster.oracle_quotas import TOO_MUCH
 from tests.cluster.rest import Object
@@ -127,13 +127,13 @@ class VolumeClaims:
         if len(self._held) >= MOST_HELD:
             return []
         name = self._names.new("PersistentVolumeClaim")
-        volume = f"$NS-{name}"
+        volume = f"{NAMESPACE}-{name}"
         self._held[name] = 0
         common = {"storageClassName": "gold", "accessModes": ["ReadWriteOnce"]}
         if (attributes_class := self._attributes_class()) is not None:
             common["volumeAttributesClassName"] = attributes_class
         source = {"csi": {"driver": "d.example.com", "volumeHandle": volume}}
-        claimed = {"claimRef": {"namespace": "$NS", "name": name}, "capacity": {"storage": _STORAGE[0]}}
+        claimed = {"claimRef": {"namespace": NAMESPACE, "name": name}, "capacity": {"storage": _STORAGE[0]}}
         return [
             create("PersistentVolume", volume, {"spec": {**common, **source, **claimed}}),
             create(
@@ -218,7 +218,7 @@ class DeviceClaims:
         pod = self._pods.any()
         if pod is None:
             return []
-        owner = {"apiVersion": "v1", "kind": "Pod", "name": pod.name, "uid": f"$UID:Pod/{pod.name}", "controller": True}
+        owner = {"apiVersion": "v1", "kind": "Pod", "name": pod.name, "uid": uid_of(pod.name), "controller": True}
         annotations = {"resource.kubernetes.io/extended-resource-claim": "true"}
         return self._create_with({"ownerReferences": [owner], "annotations": annotations})
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from tests.cluster.case_objects import VERSIONS
 from tests.cluster.rest import MERGE, Object
 
+NAMESPACE = "$NS"
 FINALIZER = "example.com/kept"
 """What it is on is kept after its deletion until it is let go."""
 
@@ -33,7 +34,7 @@ API_VERSIONS = VERSIONS | {
 
 @dataclass(frozen=True, kw_only=True)
 class Operation:
-    """One request. Its texts may hold `$NS`, the namespace, and `$UID:Pod/<name>`, the uid of a pod made before."""
+    """One request. Its texts may hold words for what only the cluster knows: `NAMESPACE` and those of `uid_of`."""
 
     verb: Literal["create", "patch", "delete"]
     kind: str
@@ -61,6 +62,11 @@ class Operation:
 
 Action = tuple[int, Callable[[], list[Operation]]]
 """Something to do and how often, compared with others; it may find that there is nothing to do it to."""
+
+
+def uid_of(pod: str) -> str:
+    """Return the word for the uid of a pod that was made before."""
+    return f"$UID:{pod}$"
 
 
 def create(kind: str, name: str, manifest: Object, *, keep: bool = False, refused: int | None = None) -> Operation:

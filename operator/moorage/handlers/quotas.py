@@ -120,7 +120,8 @@ class Quotas:
         )
 
     def _quotas_changed(self, namespace: str) -> None:
-        found = conflicts({each.name: each.limits for each in self.states(namespace)})
+        rules = {name: self._known[namespace, name].rules for name in self.names(namespace)}
+        found = conflicts({name: each.limits for name, each in rules.items() if not isinstance(each, str)})
         self._conflicts.pop(namespace, None)
         if found:
             self._conflicts[namespace] = found
