@@ -29,6 +29,7 @@ from moorage.handlers.native import NativeQuotaSink, read_native
 from moorage.handlers.operator import GROUP, KINDS, QUOTAS, VERSION, OperatorState, key_of, registry, settings
 from moorage.handlers.quotas import Quotas
 from moorage.handlers.watches import Watches
+from moorage.handlers.webhook import Webhook
 from moorage.handlers.workloads import WorkloadWatch
 from moorage.metrics import operator_metrics
 from moorage.quota.ledger import Ledger
@@ -58,8 +59,11 @@ class Options:
     """How often the ledger is proved against the API server."""
     prune_interval: float = 300.0
     """How often objects are looked for whose deletion was missed."""
+    webhook_port: int = 0
+    """Port of the webhook that explains; 0 for none."""
     system_namespace: str = ""
-    """The operator's own, where nothing is enforced; empty: that of the service account, else `moorage-system`."""
+    """The operator's own, where its certificate is kept and nothing is enforced; empty: that of the service account,
+    else `moorage-system`."""
 
 
 class Operator:
@@ -68,6 +72,7 @@ class Operator:
     def __init__(self, options: Options) -> None:
         self.options = options
         self.credentials = Credentials.load(options.kubeconfig, options.context)
+        self.system_namespace = options.system_namespace or self.credentials.own_namespace() or SYSTEM_NAMESPACE
         self.client = Client(self.credentials)
         self.ledger = Ledger()
         self.usage_changed = asyncio.Event()
@@ -93,10 +98,7 @@ class Operator:
             uid=lambda key: self.state.uid(key_of(QUOTAS, *key)),
             synced=self._native_synced,
             changed=lambda key: self.state.writer.mark(key_of(QUOTAS, *key)),
-            exempt={
-                *EXEMPT_NAMESPACES,
-                options.system_namespace or self.credentials.own_namespace() or SYSTEM_NAMESPACE,
-            },
+            exempt={*EXEMPT_NAMESPACES, self.system_namespace},
         )
         quotas.enforcement = self.enforcer.state
         self.state.writer = StatusWriter(
@@ -114,6 +116,7 @@ class Operator:
             definitions=Definitions(self.client, GROUP, VERSION, KINDS),
             backoff=self.client.backoff,
         )
+        self.webhook = self._webhook() if options.webhook_port else None
         self.port: int | None = None
         """Port of the HTTP app, once it serves."""
 
@@ -126,9 +129,12 @@ class Operator:
         set_on_signals(stop)
         logger.info("connecting with %s", self.credentials)
         await self.credentials.connection()
-        app = health_app(not_ready=self.not_ready, metrics=operator_metrics(self.state, self.watches))
+        admission = self.webhook.counters if self.webhook is not None else None
+        app = health_app(not_ready=self.not_ready, metrics=operator_metrics(self.state, self.watches, admission))
         server = await serve(app, host=self.options.host, port=self.options.port, started=self._serving)
         try:
+            if self.webhook is not None:
+                await self.webhook.listen(host=self.options.host, port=self.options.webhook_port)
             async with asyncio.TaskGroup() as group:
                 others = [
                     group.create_task(self.watches.run(), name="watches"),
@@ -141,11 +147,15 @@ class Operator:
                     group.create_task(self._look_again(), name="views"),
                     group.create_task(self._prune(), name="prune"),
                 ]
+                if self.webhook is not None:
+                    others.append(group.create_task(self.webhook.run(), name="webhook"))
                 operator = group.create_task(self.kopf.run(stop), name="kopf")
                 operator.add_done_callback(lambda _: [task.cancel() for task in others])
             logger.info("told to end, and ended")
         finally:
             await server.cleanup()
+            if self.webhook is not None:
+                await self.webhook.close()
             await self.client.close()
 
     def not_ready(self) -> str:
@@ -165,6 +175,15 @@ class Operator:
     def _native_synced(self, namespace: str) -> bool:
         feeds = [feed for feed in self.native_feeds if not self.options.namespaces or f"/{namespace}/" in feed.path]
         return bool(feeds) and all(feed.synced for feed in feeds)
+
+    def _webhook(self) -> Webhook:
+        return Webhook(
+            self.client,
+            self.state,
+            self.watches,
+            system_namespace=self.system_namespace,
+            policies_proved=self.enforcer.is_proved,
+        )
 
     def _serving(self, port: int) -> None:
         self.port = port

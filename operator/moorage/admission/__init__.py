@@ -1,1 +1,1 @@
-"""What refuses and fills in: policies that the API server runs by itself."""
+"""Admission: the policies that the API server runs by itself, and the webhook that explains."""

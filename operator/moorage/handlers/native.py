@@ -29,6 +29,7 @@ class _Labels(msgspec.Struct, frozen=True):
 
 class _Owner(msgspec.Struct, frozen=True, rename="camel"):
     kind: str = ""
+    name: str = ""
     uid: str = ""
     controller: bool | None = None
 
@@ -68,6 +69,7 @@ def read_native(encoded: bytes) -> NativeQuota:
     Raises msgspec.MsgspecError, and QuantityError for an amount that does not parse.
     """
     found = _decode(encoded)
+    owner = _owner(found.metadata)
     selector = found.spec.scope_selector
     expressions = selector.match_expressions if selector is not None else None
     return NativeQuota(
@@ -88,13 +90,14 @@ def read_native(encoded: bytes) -> NativeQuota:
         hard=amounts(found.spec.hard),
         hard_in_force=amounts(found.status.hard),
         is_managed=found.metadata.labels is not None and found.metadata.labels.managed_by == "moorage",
-        owner_uid=_owner(found.metadata),
+        owner=owner.name if owner is not None else "",
+        owner_uid=owner.uid if owner is not None else "",
     )
 
 
-def _owner(meta: _Meta) -> str:
-    owners = (each.uid for each in meta.owner_references or () if each.controller and each.kind == "NamespaceQuota")
-    return next(owners, "")
+def _owner(meta: _Meta) -> _Owner | None:
+    owners = (each for each in meta.owner_references or () if each.controller and each.kind == "NamespaceQuota")
+    return next(owners, None)
 
 
 class NativeQuotas:

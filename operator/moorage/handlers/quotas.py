@@ -120,7 +120,8 @@ class Quotas:
         )
 
     def _quotas_changed(self, namespace: str) -> None:
-        found = conflicts({each.name: each.limits for each in self.states(namespace)})
+        rules = {name: self._known[namespace, name].rules for name in self.names(namespace)}
+        found = conflicts({name: each.limits for name, each in rules.items() if not isinstance(each, str)})
         self._conflicts.pop(namespace, None)
         if found:
             self._conflicts[namespace] = found
@@ -185,12 +186,13 @@ class Quotas:
                 hard = {name: limit for name, limit in known.rules.hard.items() if name in used}
                 yield key, hard, {name: used[name] for name in known_names(known.rules, self._views_of(key[0]))}
 
-    def differences(self) -> Iterator[tuple[QuotaKey, Difference]]:
-        """Iterate over the numbers in which native quotas differ now."""
+    def differences(self) -> Iterator[tuple[QuotaKey, Difference, float]]:
+        """Iterate over the numbers in which native quotas differ now, each with the seconds that it has done so."""
+        now = self._now()
         for (namespace, name), known in self._known.items():
             if not isinstance(known.rules, str):
                 for each in self._differences(namespace, name, known.rules):
-                    yield (namespace, name), each
+                    yield (namespace, name), each, known.log.seconds(each, now)
 
     def unsettled(self) -> list[QuotaKey]:
         """Return the quotas that differ from native ones: whether that lasts is seen only by looking again."""

@@ -26,8 +26,10 @@ class NativeQuota(msgspec.Struct, frozen=True):
     """As enforced (`status`)."""
     is_managed: bool = False
     """Whether it has our label."""
+    owner: str = ""
+    """Name of the NamespaceQuota that it was made for; empty for one of somebody else."""
     owner_uid: str = ""
-    """The NamespaceQuota that it belongs to; empty for all others."""
+    """The uid of the same."""
 
 
 @dataclass(frozen=True, slots=True)
