@@ -314,7 +314,7 @@ def test_every_rule_is_needed_and_none_is_missing(
                 message="the end of what was made",
             )
             _assert_nothing_was_refused(audit, operator)
-            used |= {request.right for request in audit.requests()}
+            used |= {right for request in audit.requests() for right in request.rights}
             operator.stop()
     roles = [each for each in _build(installed, BASE) if each["kind"] in ("ClusterRole", "Role")]
     given = set(rights(operator_rules(roles)))
