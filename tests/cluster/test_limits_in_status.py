@@ -29,7 +29,8 @@ def test_a_quota_names_the_workloads_whose_next_pod_it_would_refuse(crds: Cluste
     # Nobody schedules these, and the Deployment's ReplicaSet and pods are not to be named beside it.
     crds.apply(_without_memory(deployment("older")), deployment("fine"), _nightly(cpu="4"), namespace=namespace)
     limits = [{"type": "Container", "max": {"cpu": "1"}}]
-    crds.apply(quota(hard={"requests.memory": "4Gi"}, limits=limits), namespace=namespace)
+    strict = quota(hard={"requests.memory": "4Gi"}, limits=limits, enforcement="Enforce")
+    crds.apply(strict, namespace=namespace)
     found = wait_for_condition(crds, namespace, "nsq/quota", "WorkloadsRefused", "True", "NextPodRefused")
     assert found["message"].startswith("2 workloads could not make another pod: CronJob/nightly (maximum cpu per")
     assert "Deployment/older (must specify requests.memory for container app" in found["message"]
