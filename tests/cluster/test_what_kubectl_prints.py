@@ -65,6 +65,8 @@ def team(crds: Cluster, namespace: str) -> str:
     wait_for_condition(crds, namespace, "cbuf/lost", "Ready", "False", "TemplateNotFound")
     wait_for_condition(crds, namespace, "nsq/team-a", "Ready", "True", "Reconciled")
     wait_for_condition(crds, namespace, "nsq/objects", "Ready", "False", "UnsupportedResource")
+    for name in ("team-a", "objects"):
+        wait_for_condition(crds, namespace, f"nsq/{name}", "WorkloadsRefused", "True", "NextPodRefused")
     return namespace
 
 
