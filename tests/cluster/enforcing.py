@@ -8,10 +8,10 @@ from typing import Any
 from tests.cluster.crds import OURS
 from tests.cluster.native import NSQ, RQ
 from tests.cluster.objects import Object, wait_for_condition
-from tests.cluster.pod_shapes import limits, pod
 from tests.cluster.policies import pod_of
 from tests.cluster.rest import Answer, Rest
 from tests.controlplane.cluster import Cluster
+from tests.pod_shapes import limits, pod
 
 PROJECTED = "moorage-team"
 WITHOUT_MUTATING_POLICIES = [

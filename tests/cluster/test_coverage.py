@@ -13,12 +13,12 @@ from tests.cluster.crds import OURS
 from tests.cluster.enforcing import change, enforced_quota
 from tests.cluster.native import NSQ
 from tests.cluster.objects import Object
-from tests.cluster.pod_shapes import affinity, asks, pod
 from tests.cluster.policies import judged
 from tests.cluster.rest import Answer, Rest
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.waiting import wait_for
 from tests.operator_process import OperatorProcess
+from tests.pod_shapes import affinity, asks, pod
 
 CLASS, ACROSS = "priority-class.high", "cross-namespace-affinity"
 FLAGS = ("--priority-class", "high", "--storage-class", "gold", "--cross-namespace-affinity")

@@ -13,13 +13,13 @@ from tests.cluster.crds import OURS
 from tests.cluster.enforcing import WITHOUT_MUTATING_POLICIES, change, create, enforce, enforced_quota
 from tests.cluster.native import NSQ
 from tests.cluster.objects import Object, wait_for_condition
-from tests.cluster.pod_shapes import asks, container, limits
 from tests.cluster.rest import Rest, rest_client
 from tests.controlplane import ControlPlane, KubectlError, Options, wait_for
 from tests.controlplane.choice import USER_KUBECONFIG, user_kubeconfig
 from tests.controlplane.commands import APISERVER
 from tests.manifests.documents import LIMIT_RANGES, POLICIES
 from tests.operator_process import OperatorProcess
+from tests.pod_shapes import asks, container, limits
 
 MADE = "moorage-team"
 DEFAULTS = {"defaultRequest": {"cpu": "100m"}, "default": {"memory": "512Mi"}}

@@ -8,12 +8,12 @@ from tests.cluster.crds import OURS
 from tests.cluster.enforcing import PROJECTED, SCENARIO, change, create, enforce, enforced_quota, projected
 from tests.cluster.native import NSQ, RQ, amounts, native_quota
 from tests.cluster.objects import SETTLE_SECONDS, Object, wait_for_condition
-from tests.cluster.pod_shapes import asks, container, limits, pod
 from tests.cluster.policies import judged
 from tests.cluster.rest import Rest
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.waiting import wait_for
 from tests.operator_process import OperatorProcess
+from tests.pod_shapes import asks, container, limits, pod
 
 
 @pytest.fixture

@@ -8,13 +8,13 @@ from tests.cluster.crds import OURS
 from tests.cluster.enforcing import PROJECTED, SCENARIO, change, create, enforce, enforced_quota, projected
 from tests.cluster.native import NSQ
 from tests.cluster.objects import wait_for_condition
-from tests.cluster.pod_shapes import asks, container, limits, pod
 from tests.cluster.policies import judged
 from tests.cluster.rest import Rest
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.waiting import wait_for
 from tests.manifests.documents import POLICIES
 from tests.operator_process import OperatorProcess
+from tests.pod_shapes import asks, container, limits, pod
 
 
 def test_enforcement_goes_on_without_the_operator(

@@ -9,11 +9,11 @@ import pytest
 from tests.cluster.crds import OURS
 from tests.cluster.enforcing import enforced_quota
 from tests.cluster.native import NSQ, remove_namespace
-from tests.cluster.pod_shapes import amounts, asks, capped, container, limits, pod
 from tests.cluster.policies import PROBE, judged, pod_of, wait_until_in_force
 from tests.cluster.rest import Answer, Object, Rest
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.waiting import wait_for
+from tests.pod_shapes import amounts, asks, capped, container, limits, pod
 
 BOUNDED = {
     "limits": limits(

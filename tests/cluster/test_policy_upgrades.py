@@ -15,13 +15,13 @@ import yaml
 from moorage.admission.policies import policy_documents
 from tests.cluster.enforcing import enforced_quota
 from tests.cluster.objects import Object
-from tests.cluster.pod_shapes import asks, limits, pod
 from tests.cluster.policies import judged, wait_until_in_force
 from tests.cluster.rest import Answer, Rest
 from tests.controlplane import ControlPlane
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.commands import APISERVER
 from tests.controlplane.waiting import wait_for
+from tests.pod_shapes import asks, limits, pod
 
 SPEC = {
     "hard": {"requests.cpu": "1k", "requests.ephemeral-storage": "1Ti"},

@@ -9,7 +9,7 @@ from typing import Any
 Object = dict[str, Any]
 Amounts = Mapping[str, str]
 
-BOUNDS, SPECIFY = "bounds", "specify"
+SPECIFY, BOUNDS, COUNT, TOTAL = "specify", "bounds", "count", "total"
 """Steps of admission that refuse."""
 
 
@@ -72,6 +72,18 @@ QUOTAS: dict[str, dict[str, Object]] = {
         "a": {"enforcement": "Audit", "limits": limits(Container={"max": {"cpu": "1"}})},
         "b": {"limits": limits(Container={"max": {"cpu": "2"}})},
     },
+    "total": {"team": {"hard": {"requests.cpu": "1", "requests.memory": "1Gi", "limits.memory": "2Gi"}}},
+    "number": {"team": {"hard": {"pods": 2}}},
+    "full": {"team": {"hard": {"pods": 1}}},
+    "gpu-total": {"team": {"hard": {"requests.nvidia.com/gpu": 2}}},
+    "default-and-total": {
+        "team": {"hard": {"requests.cpu": "1"}, "limits": limits(Container={"defaultRequest": {"cpu": "500m"}})}
+    },
+    "number-of-high": {"team": {"hard": {"pods": 1}, "scopeSelector": HIGH}},
+    "everything": {
+        "team": {"hard": {"requests.cpu": "1", "pods": 1}, "limits": limits(Container={"max": {"cpu": "500m"}})}
+    },
+    "total-in-audit": {"team": {"enforcement": "Audit", "hard": {"pods": 1}}},
 }
 """The NamespaceQuotas of each namespace: names to specs."""
 
@@ -432,4 +444,82 @@ _SPECIFY = [
     ),
 ]
 
-SHAPES = [*_NOTHING, *_DEFAULTS, *_CONTAINER_BOUNDS, *_POD_BOUNDS, *_SPECIFY]
+HELD: dict[str, Object] = {
+    "total": pod(container("held", requests=amounts(cpu="400m", memory="512Mi"), limits=amounts(memory="1Gi"))),
+    "number": pod(),
+    "full": pod(),
+    "gpu-total": pod(capped("held", gpu="1")),
+    "default-and-total": pod(asks("held", cpu="600m")),
+    "number-of-high": pod(priorityClassName="high"),
+    "everything": pod(asks("held", cpu="600m")),
+    "total-in-audit": pod(),
+}
+"""A pod that is there before, in the namespaces that have one."""
+
+
+def sized(cpu: str, memory: str, **further: Any) -> Object:
+    """A container whose memory is limited to what it requests."""
+    return container(requests=amounts(cpu=cpu, memory=memory), limits=amounts(memory=memory), **further)
+
+
+_TOTALS = [
+    Shape("fills-the-total", "total", pod(sized("600m", "512Mi"))),
+    Shape("one-beyond-the-total", "total", pod(sized("601m", "512Mi")), (TOTAL,)),
+    Shape("memory-beyond-the-total", "total", pod(sized("100m", "513Mi")), (TOTAL,)),
+    Shape(
+        "limit-beyond-the-total",
+        "total",
+        pod(container(requests=amounts(cpu="100m", memory="1Mi"), limits=amounts(memory="1025Mi"))),
+        (TOTAL,),
+    ),
+    Shape("silent-and-within-the-total", "total", pod(asks(cpu="100m")), (SPECIFY,)),
+    Shape("silent-and-beyond-the-total", "total", pod(asks(cpu="700m")), (SPECIFY, TOTAL)),
+    Shape(
+        "sum-beyond-the-total",
+        "total",
+        pod(
+            sized("400m", "1Mi"),
+            container("log", requests=amounts(cpu="201m", memory="1Mi"), limits=amounts(memory="1Mi")),
+        ),
+        (TOTAL,),
+    ),
+    Shape(
+        "init-container-beyond-the-total",
+        "total",
+        pod(
+            sized("100m", "1Mi"),
+            inits=[container("init", requests=amounts(cpu="601m", memory="1Mi"), limits=amounts(memory="1Mi"))],
+        ),
+        (TOTAL,),
+    ),
+    Shape(
+        "init-container-that-makes-room-again",
+        "total",
+        pod(
+            sized("100m", "1Mi"),
+            inits=[container("init", requests=amounts(cpu="600m", memory="1Mi"), limits=amounts(memory="1Mi"))],
+        ),
+    ),
+    Shape(
+        "pod-as-a-whole-beyond-the-total",
+        "total",
+        pod(resources=resources(amounts(cpu="700m", memory="1Mi"), amounts(memory="1Mi"))),
+        (TOTAL,),
+    ),
+    Shape("room-for-one-more", "number", pod()),
+    Shape("no-room-for-one-more", "full", pod(), (COUNT,)),
+    Shape("gpu-left", "gpu-total", pod(capped(gpu="1"))),
+    Shape("no-gpu-left", "gpu-total", pod(capped(gpu="2")), (TOTAL,)),
+    Shape("asks-for-no-gpu", "gpu-total", pod()),
+    Shape(
+        "a-default-counts", "default-and-total", pod(), (TOTAL,), filled_in={"app": {"requests": amounts(cpu="500m")}}
+    ),
+    Shape("less-than-the-default-fits", "default-and-total", pod(asks(cpu="400m"))),
+    Shape("no-room-in-the-class", "number-of-high", pod(priorityClassName="high"), (COUNT,)),
+    Shape("outside-of-the-full-class", "number-of-high", pod()),
+    Shape("too-large-too-many-and-too-much", "everything", pod(asks(cpu="700m")), (BOUNDS, COUNT, TOTAL)),
+    Shape("too-many-and-too-much", "everything", pod(asks(cpu="500m")), (COUNT, TOTAL)),
+    Shape("audit-refuses-no-number", "total-in-audit", pod()),
+]
+
+SHAPES = [*_NOTHING, *_DEFAULTS, *_CONTAINER_BOUNDS, *_POD_BOUNDS, *_SPECIFY, *_TOTALS]
