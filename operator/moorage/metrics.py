@@ -86,14 +86,24 @@ class OperatorCollector(Collector):
                 used.add_metric((*key, resource), amount / NANO)
         yield hard
         yield used
+        yield from self._differences((*labels[:2], "resourcequota", "resource"))
+
+    def _differences(self, labels: Sequence[str]) -> Iterator[Metric]:
         drift = GaugeMetricFamily(
             "moorage_native_quota_difference",
             "What a ResourceQuota says is used, less what is; cores, bytes or objects. Missing while they agree.",
-            labels=(*labels[:2], "resourcequota", "resource"),
+            labels=labels,
         )
-        for key, each in self._state.quotas.differences():
+        duration = GaugeMetricFamily(
+            "moorage_native_quota_difference_seconds",
+            "Since when a ResourceQuota has said something else than is used. Missing while they agree.",
+            labels=labels,
+        )
+        for key, each, seconds in self._state.quotas.differences():
             drift.add_metric((*key, each.quota, each.resource), (each.used - each.counted) / NANO)
+            duration.add_metric((*key, each.quota, each.resource), seconds)
         yield drift
+        yield duration
 
     def _buffers(self) -> Iterator[Metric]:
         units = GaugeMetricFamily(

@@ -24,11 +24,12 @@ from moorage.cluster.references import Reference, References
 from moorage.cluster.status_writer import StatusWriter
 from moorage.handlers.buffers import Buffers
 from moorage.handlers.embedding import EmbeddedKopf, set_on_signals
+from moorage.handlers.enforcement import EXEMPT_NAMESPACES, Enforcer
 from moorage.handlers.native import NativeQuotaSink, read_native
 from moorage.handlers.operator import GROUP, KINDS, QUOTAS, VERSION, OperatorState, key_of, registry, settings
 from moorage.handlers.quotas import Quotas
 from moorage.handlers.watches import Watches
-from moorage.handlers.webhook import SYSTEM_NAMESPACE, Webhook
+from moorage.handlers.webhook import Webhook
 from moorage.handlers.workloads import WorkloadWatch
 from moorage.metrics import operator_metrics
 from moorage.quota.ledger import Ledger
@@ -38,6 +39,9 @@ from moorage.status.namespacequota import View
 from moorage.web.health import health_app, serve
 
 logger = logging.getLogger(__name__)
+
+SYSTEM_NAMESPACE = "moorage-system"
+"""Where the operator is installed, unless it is told otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +62,8 @@ class Options:
     webhook_port: int = 0
     """Port of the webhook that explains; 0 for none."""
     system_namespace: str = ""
-    """Where its certificate is kept; empty: the namespace of the service account, else `moorage-system`."""
+    """The operator's own, where its certificate is kept and nothing is enforced; empty: that of the service account,
+    else `moorage-system`."""
 
 
 class Operator:
@@ -67,6 +72,7 @@ class Operator:
     def __init__(self, options: Options) -> None:
         self.options = options
         self.credentials = Credentials.load(options.kubeconfig, options.context)
+        self.system_namespace = options.system_namespace or self.credentials.own_namespace() or SYSTEM_NAMESPACE
         self.client = Client(self.credentials)
         self.ledger = Ledger()
         self.usage_changed = asyncio.Event()
@@ -80,12 +86,21 @@ class Operator:
         self.watches.want((), finished_pods=False)
         self.references = References(self.client, self._reference_changed)
         quotas = Quotas(self.ledger, self.watches.view)
-        quotas.native.changed = self._mark_quotas
+        quotas.native.changed = self._native_quotas_changed
         quotas.changed = self._quotas_changed
         self.workloads = WorkloadWatch(self.client, quotas.states, self._mark_quotas)
         quotas.findings = self.workloads.findings
         self.native_feeds = self._native_feeds(quotas)
         self.state = OperatorState(self.ledger, quotas, Buffers(self.references.known))
+        self.enforcer = Enforcer(
+            self.client,
+            quotas,
+            uid=lambda key: self.state.uid(key_of(QUOTAS, *key)),
+            synced=self._native_synced,
+            changed=lambda key: self.state.writer.mark(key_of(QUOTAS, *key)),
+            exempt={*EXEMPT_NAMESPACES, self.system_namespace},
+        )
+        quotas.enforcement = self.enforcer.state
         self.state.writer = StatusWriter(
             self.client,
             self.state.desired,
@@ -126,6 +141,7 @@ class Operator:
                     *(group.create_task(feed.run(), name=f"native {feed.path}") for feed in self.native_feeds),
                     group.create_task(self.references.run(), name="references"),
                     group.create_task(self.workloads.run(), name="workloads"),
+                    group.create_task(self.enforcer.run(), name="enforcer"),
                     group.create_task(self.state.writer.run(), name="status writer"),
                     group.create_task(self._publish_usage(), name="usage"),
                     group.create_task(self._look_again(), name="views"),
@@ -156,13 +172,17 @@ class Operator:
             for path in places or ["/api/v1/resourcequotas"]
         ]
 
+    def _native_synced(self, namespace: str) -> bool:
+        feeds = [feed for feed in self.native_feeds if not self.options.namespaces or f"/{namespace}/" in feed.path]
+        return bool(feeds) and all(feed.synced for feed in feeds)
+
     def _webhook(self) -> Webhook:
         return Webhook(
             self.client,
             self.state,
             self.watches,
-            system_namespace=self.options.system_namespace or self.credentials.own_namespace() or SYSTEM_NAMESPACE,
-            policies_proved=lambda _: False,
+            system_namespace=self.system_namespace,
+            policies_proved=self.enforcer.is_proved,
         )
 
     def _serving(self, port: int) -> None:
@@ -175,6 +195,11 @@ class Operator:
     def _quotas_changed(self, namespace: str) -> None:
         self._mark_quotas(namespace)
         self.workloads.look(namespace)
+        self.enforcer.look(namespace, prove=True)
+
+    def _native_quotas_changed(self, namespace: str) -> None:
+        self._mark_quotas(namespace)
+        self.enforcer.look(namespace, prove=False)
 
     def _mark_quotas(self, namespace: str) -> None:
         for name in self.state.quotas.names(namespace):

@@ -25,6 +25,12 @@ class Request:
         """What a rule must say to allow it."""
         return self.group, self.resource, self.verb
 
+    @property
+    def rights(self) -> set[tuple[str, str, str]]:
+        """What rules must say: an object that is made by being applied takes the right to create as well."""
+        made = self.verb == "patch" and self.code == 201
+        return {self.right} | ({(self.group, self.resource, "create")} if made else set())
+
 
 class AuditLog:
     """The requests of one user since this was made, or since `rewind`."""

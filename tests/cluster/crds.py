@@ -13,8 +13,7 @@ import pykube
 import pytest
 
 from moorage.api import GROUP, VERSION, crd_documents
-from tests.controlplane.cluster import Cluster, KubectlError
-from tests.controlplane.waiting import wait_for
+from tests.controlplane.cluster import Cluster
 
 OURS = f"{GROUP}/{VERSION}"
 RESOURCES = {
@@ -89,13 +88,8 @@ def crds(control_plane: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Cl
     for name, text in crd_documents().items():
         (folder / name).write_text(text)
     control_plane.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(folder))
-    names = [f"crd/{plural}.{GROUP}" for _, version, plural in RESOURCES.values() if version == OURS]
-    # kubectl fails on a definition that is so new that it has no conditions at all.
-    wait_for(
-        lambda: control_plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", *names),
-        timeout=30,
-        ignore=KubectlError,
-        message="our definitions to be established",
+    control_plane.wait_until_served(
+        *(f"{plural}.{GROUP}" for _, version, plural in RESOURCES.values() if version == OURS)
     )
     return control_plane
 

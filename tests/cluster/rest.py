@@ -14,6 +14,7 @@ from typing import Any
 import urllib3
 
 from moorage.cluster.credentials import Credentials
+from tests.controlplane.waiting import wait_for
 
 Object = dict[str, Any]
 
@@ -24,6 +25,7 @@ _PATCHES = {
     JSON_PATCH: "application/json-patch+json",
 }
 CONNECTIONS = 32
+DISCOVERY_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -142,11 +144,18 @@ class Rest:
 
     def _find(self, root: str, version: str, kind: str) -> _Served:
         with self._lock:
-            if (version, kind) not in self._served:
-                for each in self.request("GET", root).require()["resources"]:
-                    if "/" not in each["name"]:
-                        self._served[version, each["kind"]] = _Served(each["name"], each["namespaced"])
+            # A definition that is new is served a moment later.
+            wait_for(
+                lambda: (version, kind) in self._served or self._discover(root, version),
+                timeout=DISCOVERY_SECONDS,
+                message=f"{kind} of {version} to be served",
+            )
             return self._served[version, kind]
+
+    def _discover(self, root: str, version: str) -> None:
+        for each in self.request("GET", root).body.get("resources", ()):
+            if "/" not in each["name"]:
+                self._served[version, each["kind"]] = _Served(each["name"], each["namespaced"])
 
 
 def _lines(answer: urllib3.BaseHTTPResponse) -> Iterator[Object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import urllib.error
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 import yaml
 
 from moorage.admission.certificate_store import CONFIGURATION, SECRET
+from moorage.quota.projection import projected_name
 from tests.cluster.audit import AuditLog
 from tests.cluster.explaining import configured, free_ports, limit
 from tests.cluster.objects import (
@@ -64,8 +66,13 @@ POLICIES = [
         ("MutatingAdmissionPolicy", "defaults"),
         ("ValidatingAdmissionPolicy", "pods"),
         ("ValidatingAdmissionPolicy", "claims"),
+        ("ValidatingAdmissionPolicy", "probes"),
     )
     for suffix in ("", "Binding")
+]
+LIMITS = [
+    {"type": "Container", "max": {"cpu": "100"}},
+    {"type": "PersistentVolumeClaim", "max": {"storage": "1Ti"}},
 ]
 REPLICAS = 3
 SCALABLE = {
@@ -135,7 +142,7 @@ def start_installed(installed: ControlPlane, tmp_path: Path) -> Iterator[StartIn
 
 def _install(cluster: ControlPlane) -> None:
     cluster.kubectl("apply", "--server-side", "--validate=strict", "--warnings-as-errors", "-k", str(BASE))
-    cluster.kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", str(CRDS))
+    cluster.wait_until_served("namespacequotas.moorage.dev", "capacitybuffers.moorage.dev")
     allow = ("auth", "can-i", "list", "pods", "-A", f"--as={USER}")
     wait_for(lambda: _answers(cluster, *allow), timeout=30, message="the rights of the operator, summed up")
 
@@ -167,6 +174,7 @@ def _everything(cpu: str = "100m") -> list[Object]:
     ]
     return [
         quota(hard=HARD),
+        quota("enforced", hard={"requests.memory": "1Ti"}, limits=LIMITS, enforcement="Enforce"),
         *workloads,
         *buffers,
         pod_template(),
@@ -193,6 +201,7 @@ def _workload(kind: str, group: str, cpu: str) -> Object:
 
 def _wait_until_all_is_ready(cluster: ControlPlane, namespace: str) -> None:
     wait_for_condition(cluster, namespace, "nsq/quota", "Ready", "True", "Reconciled")
+    wait_for_condition(cluster, namespace, "nsq/enforced", "Enforced", "True", "Proved", timeout=30)
     for name in BUFFERS:
         replicas = 180 if name == "of-podtemplate" else REPLICAS
         wait_for_status(cluster, namespace, f"cbuf/{name}", {"replicas": replicas})
@@ -224,8 +233,17 @@ def _have_the_webhook_do_all_it_does(cluster: ControlPlane, audit: AuditLog, nam
         wait_for(replaced, timeout=25, message="another certificate")
 
 
+def _projected(cluster: ControlPlane, namespace: str, name: str) -> list[Object]:
+    """Return the ResourceQuota made for a NamespaceQuota, if there is one."""
+    found: list[Object] = cluster.get("-n", namespace, "resourcequotas")
+    return [each for each in found if each["metadata"]["name"] == projected_name(name)]
+
+
 def _assert_nothing_was_refused(audit: AuditLog, operator: OperatorProcess) -> None:
-    assert [request for request in audit.requests() if request.code in (401, 403)] == []
+    """Only what the policies have to refuse was refused."""
+    probed = {("", resource, "create") for resource in ("pods", "persistentvolumeclaims")}
+    refused = [each for each in audit.requests() if each.code in (401, 403) and each.right not in probed]
+    assert refused == []
     assert "is forbidden: User" not in operator.output()
 
 
@@ -235,7 +253,7 @@ def _assert_nothing_was_refused(audit: AuditLog, operator: OperatorProcess) -> N
 def test_the_base_is_built_as_expected(installed: ControlPlane) -> None:
     built = _build(installed, BASE)
     names = {(each["kind"], each["metadata"].get("namespace"), each["metadata"]["name"]) for each in built}
-    roles = ("core", "counting", "references", "webhook")
+    roles = ("core", "counting", "enforcement", "references", "webhook")
     assert names == {
         ("Namespace", None, SYSTEM),
         ("CustomResourceDefinition", None, "namespacequotas.moorage.dev"),
@@ -281,17 +299,25 @@ def test_every_rule_is_needed_and_none_is_missing(
     # An API server that streams no lists, as older ones do not, is read page by page.
     older = start_control_plane(audit=True, extra={"kube-apiserver": ["--feature-gates=WatchList=false"]})
     _install(older)
-    used: set[tuple[str, str, str]] = set()
+    audits = []
     for cluster in (installed, older):
         audit = AuditLog(cluster.place.audit_log, USER)
+        audits.append(audit)
         with cluster.namespace() as namespace, _called_on_loopback(cluster) as port:
             cluster.apply(*_everything(), namespace=namespace)
             operator = start_installed(f"--webhook-port={port}", cluster=cluster)
             _wait_until_all_is_ready(cluster, namespace)
             _have_the_webhook_do_all_it_does(cluster, audit, namespace)
+            cluster.apply(quota("enforced", hard={"requests.memory": "1Ti"}, limits=LIMITS), namespace=namespace)
+            wait_for_condition(cluster, namespace, "nsq/enforced", "Enforced", "False", "Audit")
+            wait_for(
+                lambda cluster=cluster, namespace=namespace: not _projected(cluster, namespace, "enforced"),
+                timeout=10,
+                message="the end of what was made",
+            )
             _assert_nothing_was_refused(audit, operator)
-            used |= {request.right for request in audit.requests()}
             operator.stop()
+    used = {right for audit in audits for request in audit.requests() for right in request.rights}
     roles = [each for each in _build(installed, BASE) if each["kind"] in ("ClusterRole", "Role")]
     given = set(rights(operator_rules(roles)))
     assert (given - used, used - given) == (set(), set()), "rules that nothing uses; requests that no rule allows"
@@ -358,7 +384,8 @@ def test_limited_to_namespaces_it_needs_no_rights_in_the_cluster(
     installed.kubectl("delete", "clusterrolebinding", "moorage-operator")
     allow = ("auth", "can-i", "list", "pods", f"--as={USER}")
     wait_for(lambda: not _answers(installed, *allow, "-A"), timeout=30, message="the end of the rights everywhere")
-    assert _answers(installed, *allow, "-n", "team-a")
+    for team in ("team-a", "team-b"):
+        wait_for(lambda team=team: _answers(installed, *allow, "-n", team), timeout=30, message=f"the rights in {team}")
     for team in ("team-a", "team-b", namespace):
         installed.apply(*_everything(), namespace=team)
     audit.rewind()
@@ -375,6 +402,8 @@ def test_a_namespace_without_rights_disturbs_no_other(
     installed: ControlPlane, namespace: str, start_installed: StartInstalled
 ) -> None:
     installed.kubectl("delete", "clusterrolebinding", "moorage-operator")
+    allow = ("auth", "can-i", "list", "pods", "-A", f"--as={USER}")
+    wait_for(lambda: not _answers(installed, *allow), timeout=30, message="the end of the rights everywhere")
     bind = (
         "create",
         "rolebinding",
@@ -392,7 +421,12 @@ def test_a_namespace_without_rights_disturbs_no_other(
 
         installed.kubectl(*bind, "-n", other)
         wait_for_condition(installed, other, "nsq/quota", "Ready", "True", "Reconciled", timeout=60)
-        assert operator.get("/readyz") == "ok\n"
+        wait_for(
+            lambda: operator.get("/readyz") == "ok\n",
+            timeout=30,
+            ignore=urllib.error.HTTPError,
+            message="the operator to be ready",
+        )
 
 
 def test_it_outlives_its_definitions(installed: ControlPlane, namespace: str, start_installed: StartInstalled) -> None:
@@ -432,17 +466,20 @@ QUESTIONS = {
 def test_a_team_sizes_its_buffers_and_the_platform_sets_its_quota(installed: ControlPlane, namespace: str) -> None:
     for user, role in ROLES.items():
         installed.kubectl("create", "rolebinding", user, "-n", namespace, f"--clusterrole={role}", f"--user={user}")
-    seen = ("auth", "can-i", "get", "namespacequotas.moorage.dev", "-n", namespace, "--as=vera")
-    wait_for(lambda: _answers(installed, *seen), timeout=30, message="the built-in roles to be extended")
-    may = {
-        user: {
+
+    def may(user: str) -> set[str]:
+        return {
             what
             for what, questions in QUESTIONS.items()
             if all(_answers(installed, "auth", "can-i", *each, "-n", namespace, f"--as={user}") for each in questions)
         }
-        for user in ROLES
-    }
-    assert may == TEAM
+
+    # The built-in roles are extended in a moment.
+    wait_for(
+        lambda: {user: may(user) for user in ROLES} == TEAM,
+        timeout=60,
+        message=lambda: f"{TEAM}; they may { ({user: may(user) for user in ROLES}) }",
+    )
 
 
 # What users copy, and the end
@@ -491,4 +528,4 @@ def _define_rollouts(cluster: ControlPlane) -> None:
         "spec": {"group": "argoproj.io", "scope": "Namespaced", "names": names, "versions": [served]},
     }
     cluster.apply(definition)
-    cluster.kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd/rollouts.argoproj.io")
+    cluster.wait_until_served("rollouts.argoproj.io")

@@ -13,7 +13,8 @@ from moorage.objects import Pod
 from moorage.quantity import parse_nano
 from moorage.quota.admission import QuotaState, Verdict, judge_pod
 from moorage.status.namespacequota import quota_rules
-from tests.cluster.native import new_namespace, our_quota, remove_namespace
+from tests.cluster.enforcing import enforced_quota
+from tests.cluster.native import new_namespace, remove_namespace
 from tests.cluster.pod_shapes import QUOTAS, SHAPES, Object, Shape
 from tests.cluster.policies import DEFAULTED, judged, pod_of, wait_until_in_force
 from tests.cluster.rest import Rest
@@ -29,7 +30,7 @@ def namespaces(policies: Cluster, rest: Rest) -> Iterator[dict[str, str]]:
     made = {name: new_namespace(rest) for name in QUOTAS}
     for name, namespace in made.items():
         for quota, spec in QUOTAS[name].items():
-            rest.create(namespace, our_quota(quota, spec)).require()
+            rest.create(namespace, enforced_quota(quota, spec)).require()
     for name, namespace in made.items():
         wait_until_in_force(rest, namespace, QUOTAS[name])
     yield made

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.cluster.crds import OURS
-from tests.cluster.native import NSQ, new_namespace, our_quota, remove_namespace
+from tests.cluster.enforcing import enforced_quota
+from tests.cluster.native import NSQ, remove_namespace
 from tests.cluster.pod_shapes import amounts, asks, capped, container, limits, pod
 from tests.cluster.policies import PROBE, judged, pod_of, wait_until_in_force
 from tests.cluster.rest import Answer, Object, Rest
@@ -24,22 +24,18 @@ BOUNDED = {
 }
 
 
-@pytest.fixture
-def namespace(policies: Cluster, rest: Rest) -> Iterator[str]:
-    name = new_namespace(rest)
-    yield name
-    remove_namespace(rest, name)
+pytestmark = pytest.mark.usefixtures("policies")
 
 
 @pytest.fixture
-def bounded(rest: Rest, namespace: str) -> str:
+def bounded(policies: Cluster, rest: Rest, namespace: str) -> str:
     """A namespace whose one quota bounds single objects."""
     set_quota(rest, namespace, BOUNDED)
     return namespace
 
 
 def set_quota(rest: Rest, namespace: str, spec: Object, name: str = "team") -> None:
-    rest.create(namespace, our_quota(name, spec)).require()
+    rest.create(namespace, enforced_quota(name, spec)).require()
     wait_until_in_force(rest, namespace, {name: spec})
 
 
@@ -172,7 +168,7 @@ def test_the_cluster_and_the_operator_cannot_be_locked(
     made = rest.create("", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": exempt}}).ok
     try:
         policies.wait_for_service_account(exempt)
-        rest.create(exempt, our_quota("strict", strict)).require()
+        rest.create(exempt, enforced_quota("strict", strict)).require()
         set_quota(rest, namespace, strict)  # known after the other, so both are
         assert not judged(rest, namespace, pod()).ok
         admitted = judged(rest, exempt, pod()).require()

@@ -32,6 +32,8 @@ SYSTEM_NAMESPACE = "moorage-system"
 OBJECTS = [document for document in read_folder(BASE) if document.path.name != "kustomization.yaml"]
 [DEPLOYMENT] = of_kind(OBJECTS, "Deployment")
 [SERVICE] = of_kind(OBJECTS, "Service")
+PROBES = {("", resource, "create") for resource in ("pods", "persistentvolumeclaims")}
+"""Rights that the policy moorage-probes narrows to dry runs."""
 [WEBHOOKS] = of_kind(OBJECTS, "MutatingWebhookConfiguration")
 POD: Object = DEPLOYMENT["spec"]["template"]["spec"]
 [CONTAINER] = POD["containers"]
@@ -157,10 +159,27 @@ def test_the_operator_writes_to_nothing_but_our_kinds_and_its_own_objects() -> N
     assert writes == {
         *((GROUP, resource, "patch") for resource in ours),
         *(("events.k8s.io", "events", verb) for verb in ("create", "patch")),
+        *(("", "resourcequotas", verb) for verb in ("create", "patch", "delete")),
+        *PROBES,
         *(("", "secrets", verb) for verb in ("create", "patch")),
         ("admissionregistration.k8s.io", "mutatingwebhookconfigurations", "patch"),
     }
     assert "*" not in {part for right in allowed for part in right}
+
+
+def test_what_the_operator_may_create_for_proof_a_policy_narrows_to_dry_runs() -> None:
+    [policy] = [
+        each
+        for each in of_kind(read_folder(POLICIES), "ValidatingAdmissionPolicy")
+        if each["metadata"]["name"] == "moorage-probes"
+    ]
+    [account] = of_kind(OBJECTS, "ServiceAccount")
+    [rule] = policy["spec"]["matchConstraints"]["resourceRules"]
+    assert {("", resource, verb.lower()) for resource in rule["resources"] for verb in rule["operations"]} == PROBES
+    [condition] = policy["spec"]["matchConditions"]
+    user = f"system:serviceaccount:{SYSTEM_NAMESPACE}:{account['metadata']['name']}"
+    assert condition["expression"] == f'request.userInfo.username == "{user}"'
+    assert [each["expression"] for each in policy["spec"]["validations"]] == ["request.dryRun"]
 
 
 def test_a_team_cannot_raise_its_own_quota() -> None:

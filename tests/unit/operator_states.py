@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
@@ -37,11 +38,14 @@ class Known:
 
 
 def operator_state(
-    resolve: Callable[[Reference], Workload | Unresolved] = lambda _: NO_REFERENCE, *, known: Known | None = None
+    resolve: Callable[[Reference], Workload | Unresolved] = lambda _: NO_REFERENCE,
+    *,
+    known: Known | None = None,
+    now: Callable[[], float] = time.time,
 ) -> OperatorState:
     """Return a state whose buffers resolve what they refer to by `resolve`. To be called inside an event loop."""
     ledger = Ledger()
-    state = OperatorState(ledger, Quotas(ledger, known or Known()), Buffers(resolve))
+    state = OperatorState(ledger, Quotas(ledger, known or Known(), now=now), Buffers(resolve))
     client = Client(NoCredentials())
     state.writer = StatusWriter(client, state.desired, gone=lambda *_: None, now=lambda: datetime.now(UTC))
     return state

@@ -211,9 +211,23 @@ async def test_where_a_native_quota_differs_is_shown_with_its_sign_and_only_whil
         return f"moorage_native_quota_difference{{{labels}}}"
 
     state.quotas.native.put(native(**{"pods": "3", "requests.memory": "512Mi"}))
-    assert of(state, "moorage_native") == {sample("pods"): 2, sample("requests.memory"): -(2**29)}
+    assert of(state, "moorage_native_quota_difference{") == {sample("pods"): 2, sample("requests.memory"): -(2**29)}
     state.quotas.native.put(native(**{"pods": "1", "requests.memory": "1Gi"}))
     assert of(state, "moorage_native") == {}
+
+
+async def test_how_long_a_native_quota_has_differed_is_shown_beside_that() -> None:
+    clock = [1000.0]
+    known = Known()
+    known.all = View()
+    state = operator_state(known=known, now=lambda: clock[0])
+    state.quotas.accept("team-a", "all", generation=1, spec={"hard": {"pods": 9}})
+    state.quotas.native.put(NativeQuota("u1", "team-a", "theirs", 1, frozenset(), nano(pods="3")))
+    state.quotas.status("team-a", "all")
+    clock[0] += 90
+    labels = 'namespace="team-a",namespacequota="all",resource="pods",resourcequota="theirs"'
+    expected = {f"moorage_native_quota_difference_seconds{{{labels}}}": 90}
+    assert of(state, "moorage_native_quota_difference_seconds") == expected
 
 
 async def test_a_buffer_shows_its_units_by_tier(state: OperatorState) -> None:

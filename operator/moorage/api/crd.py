@@ -58,6 +58,7 @@ NAMESPACE_QUOTA = Kind(
         _column("Memory", ".status.display.memory", "Requested memory of the limit."),
         _column("Pods", ".status.display.pods", "Pods of the limit."),
         _column("Fullest", ".status.display.fullest", "The resource with the highest utilization."),
+        _column("Enforced", _condition("Enforced", "status"), "Whether the API server refuses what breaks it."),
         _READY,
         _REASON,
         _AGE,

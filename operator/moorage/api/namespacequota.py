@@ -255,10 +255,10 @@ class NamespaceQuotaStatus(msgspec.Struct, frozen=True, kw_only=True, rename="ca
 
             NearLimit: a resource is used to 90% or more; the message names it.
 
-            Exceeded: used is above hard. No pod is evicted for it, and this version refuses no new ones.
+            Exceeded: used is above hard. Nothing is evicted for it; what would add to it is refused.
 
-            Enforced: False names resources of aggregated APIs: they are counted, but no quota of the API server limits
-            them.
+            Enforced: True once it has been proved that the API server itself refuses what breaks hard and limits, and
+            by which means. False or Unknown says what is missing, or that nothing shall be refused (Audit).
 
             LimitsConflict: spec.limits and that of another NamespaceQuota here contradict each other, such as a default
             above the other's max; all that are concerned say so. Missing where spec.limits is empty.

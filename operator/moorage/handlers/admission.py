@@ -83,8 +83,8 @@ def _state(native: NativeQuota) -> QuotaState:
     """Return a ResourceQuota as the API server's admission takes it: by its status."""
     return QuotaState(
         native.name,
-        hard=native.enforced,
-        used={name: amount for name, amount in native.used.items() if name in native.enforced},
+        hard=native.hard_in_force,
+        used={name: amount for name, amount in native.used.items() if name in native.hard_in_force},
         requirements=tuple(native.requirements),
         is_native=True,
     )

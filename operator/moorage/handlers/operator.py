@@ -66,13 +66,13 @@ class OperatorState:
         self.writer.forget(key)
         self.specs_changed()
 
+    def uid(self, key: StatusKey) -> str | None:
+        """Return the uid of one of our objects."""
+        return self._uids.get(key)
+
     def known(self) -> dict[StatusKey, str]:
         """Return the uids of the objects that are known now."""
         return dict(self._uids)
-
-    def uid(self, key: StatusKey) -> str:
-        """Return the uid of one of our objects; empty when it is not known."""
-        return self._uids.get(key, "")
 
     def remove_gone(self, known: Mapping[StatusKey, str], alive: Mapping[StatusKey, str]) -> None:
         """Forget objects that were known before a list of those that are alive, and are not in it (keys to uids).

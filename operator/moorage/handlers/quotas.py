@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -18,11 +18,13 @@ from moorage.quota.ledger import Ledger, QuotaKey
 from moorage.quota.native import Difference, differences
 from moorage.quota.report import QuotaReport
 from moorage.quota.workloads import Findings
+from moorage.status.enforcement import Enforcement, enforced
 from moorage.status.limits import limits_conflict, workloads_refused
 from moorage.status.namespacequota import (
     QuotaRules,
     View,
     Views,
+    aggregated_resources,
     current_names,
     invalid_quota_status,
     known_names,
@@ -56,6 +58,8 @@ class Quotas:
         """Called with a namespace in which a quota came, changed or went."""
         self.findings: Callable[[str], Findings | None] | None = None
         """Returns what is known of the workloads of a namespace; None while nobody looks at any."""
+        self.enforcement: Callable[[QuotaKey], Enforcement] | None = None
+        """Returns how the enforcement of a quota stands; None while nobody enforces any."""
         self._ledger = ledger
         self._views = views
         self._now = now
@@ -94,6 +98,11 @@ class Quotas:
         """Return the names of the quotas of a namespace."""
         return sorted(self._names.get(namespace, ()))
 
+    def rules(self, namespace: str, name: str) -> QuotaRules | None:
+        """Return what a quota says; None when it is not known or cannot be read."""
+        known = self._known.get((namespace, name))
+        return known.rules if known is not None and not isinstance(known.rules, str) else None
+
     def states(self, namespace: str) -> list[QuotaState]:
         """Return the quotas of a namespace that can be read, as admission sees them."""
         found = [(name, self._known[namespace, name].rules) for name in self.names(namespace)]
@@ -111,7 +120,8 @@ class Quotas:
         )
 
     def _quotas_changed(self, namespace: str) -> None:
-        found = conflicts({each.name: each.limits for each in self.states(namespace)})
+        rules = {name: self._known[namespace, name].rules for name in self.names(namespace)}
+        found = conflicts({name: each.limits for name, each in rules.items() if not isinstance(each, str)})
         self._conflicts.pop(namespace, None)
         if found:
             self._conflicts[namespace] = found
@@ -131,8 +141,21 @@ class Quotas:
             generation=known.generation,
             holders=lambda resource: self._ledger.holders(namespace, name, resource),
             native=native_status(known.log.update(self._differences(namespace, name, known.rules), self._now())),
-            further=lambda report: self._of_single_objects(namespace, name, report),
+            further=lambda report: [
+                *self._enforced(namespace, name, known),
+                *self._of_single_objects(namespace, name, report),
+            ],
         )
+
+    def _enforced(self, namespace: str, name: str, known: _Known) -> list[Condition]:
+        if self.enforcement is None or isinstance(known.rules, str):
+            return []
+        found = replace(
+            self.enforcement((namespace, name)),
+            uncounted=known.rules.uncounted,
+            aggregated=aggregated_resources(known.rules, self._views_of(namespace)),
+        )
+        return [enforced(found, known.generation)]
 
     def _of_single_objects(self, namespace: str, name: str, report: QuotaReport) -> list[Condition]:
         """Return the conditions about limits and workloads."""
@@ -163,12 +186,13 @@ class Quotas:
                 hard = {name: limit for name, limit in known.rules.hard.items() if name in used}
                 yield key, hard, {name: used[name] for name in known_names(known.rules, self._views_of(key[0]))}
 
-    def differences(self) -> Iterator[tuple[QuotaKey, Difference]]:
-        """Iterate over the numbers in which native quotas differ now."""
+    def differences(self) -> Iterator[tuple[QuotaKey, Difference, float]]:
+        """Iterate over the numbers in which native quotas differ now, each with the seconds that it has done so."""
+        now = self._now()
         for (namespace, name), known in self._known.items():
             if not isinstance(known.rules, str):
                 for each in self._differences(namespace, name, known.rules):
-                    yield (namespace, name), each
+                    yield (namespace, name), each, known.log.seconds(each, now)
 
     def unsettled(self) -> list[QuotaKey]:
         """Return the quotas that differ from native ones: whether that lasts is seen only by looking again."""

@@ -30,9 +30,6 @@ from moorage.quota.names import DEVICE_CLAIMS, PODS
 
 logger = logging.getLogger(__name__)
 
-SYSTEM_NAMESPACE = "moorage-system"
-"""Where the operator's own objects are, unless it is told otherwise."""
-
 
 class Webhook:
     """Explains admission on a port of its own.
@@ -63,7 +60,7 @@ class Webhook:
             self._scalables,
             is_fresh=self._is_fresh,
             policies_proved=policies_proved,
-            uid=lambda key: state.uid(key_of(QUOTAS, *key)),
+            uid=lambda key: state.uid(key_of(QUOTAS, *key)) or "",
         )
         self._app = webhook_app(Judge(memory, self.counters, self._events.tell), self.counters)
         self._runner: web.AppRunner | None = None

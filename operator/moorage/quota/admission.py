@@ -87,7 +87,8 @@ def judge_pod(pod: Pod, quotas: Iterable[QuotaState], *, old: Pod | None = None)
     """Judge a pod that is to be created or, with `old`, resized or given a deadline.
 
     `pod` is taken as it is sent; `quotas` are all those of its namespace. On an update nothing is filled in, bounds are
-    asked only when amounts change, and only what the native rule demands must be given. Raises QuantityError.
+    asked only when amounts change, and only what the native rule demands must be given; one that changes neither
+    amounts nor deadline is admitted. Raises QuantityError.
     """
     return _with_audit(quotas, lambda everything, obeyed: _pod_verdict(pod, everything, obeyed, old=old))
 
@@ -140,9 +141,10 @@ def _pod_verdict(pod: Pod, everything: list[QuotaState], obeyed: list[QuotaState
     stored = msgspec.structs.replace(pod, spec=spec, status=PodStatus() if old is None else pod.status)
     change = _Change(_shape(stored), None if old is None else _shape(old))
     asks_anew = old is None or _requirements(spec) != _requirements(with_defaults(old.spec))
+    moves = old is not None and old.spec.active_deadline_seconds != spec.active_deadline_seconds
 
     def own(quota: QuotaState) -> Iterator[Failure]:
-        if selects(quota.requirements, change.new.facts):
+        if (asks_anew or moves) and selects(quota.requirements, change.new.facts):
             yield from _unspecified(spec, quota, natively=quota.is_native or old is not None)
         if asks_anew:
             yield from broken_by_pod(spec, quota.name, quota.limits)

@@ -14,7 +14,7 @@ import msgspec
 
 from moorage.objects import Container, PodSpec, ResourceList, ResourceRequirements, VolumeClaim
 from moorage.quantity import NANO, canonical
-from moorage.quota.names import is_binary
+from moorage.quota.names import display_order, is_binary
 from moorage.quota.verdict import Failure, Step
 from moorage.resources import Amounts, amounts, given_for_pod, nano_of, pod_resources, with_defaults
 
@@ -113,7 +113,7 @@ def _texts(given: Mapping[str, int]) -> ResourceList:
 
 
 def _added(before: ResourceList, after: ResourceList) -> ResourceList:
-    return {name: text for name, text in after.items() if name not in before}
+    return {name: after[name] for name in sorted(after.keys() - before.keys(), key=display_order)}
 
 
 # Bounds

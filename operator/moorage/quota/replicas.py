@@ -5,6 +5,7 @@ A replica is one pod, or one pod with its claims: whatever is judged together gr
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -90,6 +91,11 @@ def after(quotas: Iterable[QuotaState], growth: Growth, times: int = 1) -> list[
     ]
 
 
+def scaled(growth: Growth, times: int) -> Growth:
+    """Return what so many of something add."""
+    return {quota: {name: times * more for name, more in names.items()} for quota, names in growth.items()}
+
+
 def rolling_update(
     replicas: int, max_surge: int | str | None = None, max_unavailable: int | str | None = None
 ) -> RollingUpdate:
@@ -98,15 +104,18 @@ def rolling_update(
     Follows `ResolveFenceposts` of pkg/controller/deployment/util, Kubernetes v1.36. Raises ValueError for what is
     neither a number nor a percentage.
     """
-    surge = _scaled(max_surge, replicas, round_up=True)
-    unavailable = _scaled(max_unavailable, replicas, round_up=False)
+    surge = _scaled("maxSurge", max_surge, replicas, round_up=True)
+    unavailable = _scaled("maxUnavailable", max_unavailable, replicas, round_up=False)
     return RollingUpdate(surge, unavailable if surge or unavailable else 1)
 
 
-def _scaled(value: int | str | None, replicas: int, *, round_up: bool) -> int:
+def _scaled(field: str, value: int | str | None, replicas: int, *, round_up: bool) -> int:
     if isinstance(value, int):
         return value
-    percent = int((value or "25%").removesuffix("%"))
+    text = "25%" if value is None else value
+    if re.fullmatch(r"[0-9]{1,9}%", text) is None:
+        raise ValueError(f"{field} must be a number or a percentage, not {text!r}")
+    percent = int(text[:-1])
     return -(-replicas * percent // 100) if round_up else replicas * percent // 100
 
 

@@ -61,7 +61,7 @@ def workloads_refused(
         return [
             condition(WORKLOADS_REFUSED, "Unknown", "WorkloadsUnreadable", "; ".join(problems), generation=generation)
         ]
-    message = "every workload that was here when the spec last changed makes pods that are admitted by themselves"
+    message = "no workload was found whose next pod would be refused"
     return [condition(WORKLOADS_REFUSED, "False", "AllAdmitted", message, generation=generation)]
 
 

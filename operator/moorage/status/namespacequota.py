@@ -25,7 +25,7 @@ from moorage.quota.scopes import Requirement
 from moorage.resources import amounts, nano_of
 from moorage.status.findings import COUNTING, ConditionStatus, condition, listed, plural
 
-READY, NEAR_LIMIT, EXCEEDED, ENFORCED = "Ready", "NearLimit", "Exceeded", "Enforced"
+READY, NEAR_LIMIT, EXCEEDED = "Ready", "NearLimit", "Exceeded"
 
 
 class Trouble(StrEnum):
@@ -104,6 +104,11 @@ def known_names(rules: QuotaRules, views: Views) -> set[str]:
     return {name for name in rules.hard if (each := counted(name)) is not None and _is_known(name, each, views)}
 
 
+def aggregated_resources(rules: QuotaRules, views: Views) -> tuple[str, ...]:
+    """Return the counted resources of aggregated APIs, which a native quota could never limit."""
+    return tuple(sorted(each for each in rules.terms.resources if views(each).aggregated))
+
+
 def current_names(rules: QuotaRules, views: Views) -> set[str]:
     """Return the names whose usage is known as it is at this moment, not only as it was before some trouble."""
     return {name for name in known_names(rules, views) if not _is_troubled(name, views)}
@@ -145,8 +150,7 @@ def quota_status(
         conditions=(
             _ready(rules, usage, views, generation),
             _near_limit(result, subject, generation),
-            _exceeded(result, subject, generation),
-            *_enforced(rules, views, generation),
+            _exceeded(result, subject, generation, is_enforced=rules.is_enforced),
             *further(result),
         ),
     )
@@ -232,17 +236,6 @@ def _rest(known: set[str], troubled: set[str]) -> list[str]:
     ]
 
 
-def _enforced(rules: QuotaRules, views: Views, generation: int) -> list[Condition]:
-    """Name what a native quota could never limit."""
-    aggregated = sorted(each for each in rules.terms.resources if views(each).aggregated)
-    if not aggregated:
-        return []
-    message = (
-        f"{listed(aggregated)}: counted, but served by an aggregated API, which the API server's quotas do not cover"
-    )
-    return [condition(ENFORCED, "False", "AggregatedAPI", message, generation=generation)]
-
-
 def _near_limit(result: QuotaReport, subject: str, generation: int) -> Condition:
     if near := result.near:
         return condition(NEAR_LIMIT, "True", "NearLimit", _sentence(near), generation=generation)
@@ -250,9 +243,10 @@ def _near_limit(result: QuotaReport, subject: str, generation: int) -> Condition
     return condition(NEAR_LIMIT, "False", "BelowThreshold", message, generation=generation)
 
 
-def _exceeded(result: QuotaReport, subject: str, generation: int) -> Condition:
+def _exceeded(result: QuotaReport, subject: str, generation: int, *, is_enforced: bool) -> Condition:
     if exceeded := result.exceeded:
-        message = f"{_sentence(exceeded)}; no pod is evicted, and this version refuses no new ones"
+        what_now = "nothing is admitted that adds to it" if is_enforced else "in Audit mode nothing is refused"
+        message = f"{_sentence(exceeded)}; nothing is evicted, and {what_now}"
         return condition(EXCEEDED, "True", "AboveHard", message, generation=generation)
     return condition(EXCEEDED, "False", "WithinHard", f"no {subject} is above its limit", generation=generation)
 

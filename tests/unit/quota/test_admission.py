@@ -237,6 +237,10 @@ class TestUpdates:
         quota = quota_state(hard={"requests.cpu": "4"}, used={"requests.cpu": "4"})
         assert judge_pod(pod(cpu="2", phase="Running"), [quota], old=pod(cpu="4", phase="Running")).admitted
 
+    def test_that_change_neither_amounts_nor_deadline_are_admitted(self) -> None:
+        quota = quota_state("q", limits(max={"cpu": "1m"}), hard={"requests.memory": "1Gi", "pods": "0"})
+        assert judge_pod(pod(cpu="2"), [quota], old=pod(cpu="2")).admitted
+
     def test_of_a_service_are_judged_alike(self) -> None:
         quota = quota_state(hard={"services.nodeports": "2"}, used={"services.nodeports": "1"})
         grown = judge_object(service_use(type="NodePort", ports=3), [quota], old=service_use(type="NodePort", ports=1))

@@ -84,9 +84,9 @@ def test_how_a_deployment_rolls(replicas: int, surge: Any, unavailable: Any, exp
     assert rolling_update(replicas, surge, unavailable) == RollingUpdate(*expected)
 
 
-@pytest.mark.parametrize("value", ["lots", "x%", "1.5%"])
+@pytest.mark.parametrize("value", ["lots", "x%", "1.5%", "", "5"])
 def test_anything_else_is_an_error(value: str) -> None:
-    with pytest.raises(ValueError, match="invalid literal"):
+    with pytest.raises(ValueError, match="maxSurge must be a number or a percentage"):
         rolling_update(1, value)
 
 

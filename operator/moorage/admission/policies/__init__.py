@@ -5,7 +5,7 @@ Each reads the NamespaceQuotas of the request's namespace as its parameters. `ma
 
 from __future__ import annotations
 
-from moorage.admission.policies import claims, defaults, pods
+from moorage.admission.policies import claims, defaults, pods, probes
 from moorage.api.documents import yaml_text
 
 __all__ = ["policy_documents"]
@@ -19,4 +19,5 @@ def policy_documents() -> dict[str, str]:
         "claims.yaml": yaml_text(*claims.documents(), header=_HEADER),
         "defaults.yaml": yaml_text(*defaults.documents(), header=_HEADER),
         "pods.yaml": yaml_text(*pods.documents(), header=_HEADER),
+        "probes.yaml": yaml_text(*probes.documents(), header=_HEADER),
     }

@@ -69,6 +69,20 @@ def refusing_policy(
     )
 
 
+def plain_policy(name: str, *, rules: Iterable[Rule], condition: str, holds: str, message: str) -> tuple[Document, ...]:
+    """Return a policy without parameters and its binding: in every namespace, `condition` demands that `holds`."""
+    spec = {
+        "failurePolicy": "Fail",
+        "matchConstraints": {"resourceRules": [rule.document() for rule in rules]},
+        "matchConditions": [{"name": "concerned", "expression": condition}],
+        "validations": [{"expression": holds, "reason": "Forbidden", "message": message}],
+    }
+    return (
+        _document("ValidatingAdmissionPolicy", name, spec),
+        _document("ValidatingAdmissionPolicyBinding", name, {"policyName": name, "validationActions": ["Deny"]}),
+    )
+
+
 def mutating_policy(
     name: str, *, rules: Iterable[Rule], condition: str, variables: Mapping[str, str], change: str
 ) -> tuple[Document, ...]:

@@ -48,7 +48,12 @@ _VARIABLES = {
         f"({_ASKS_ANEW} ? {bounds.complaints('(variables.aboutContainers + variables.aboutThePod)')} : [])"
     ),
 }
-_FILLED_IN = f'({IS_PROBE} ? ["filled in: " + object.metadata.annotations[?"{DEFAULTED}"].orValue("nothing")] : [])'
+_RANGED = "kubernetes.io/limit-ranger"
+_FILLED_IN = (
+    f'({IS_PROBE} ? ["filled in: " + object.metadata.annotations[?"{DEFAULTED}"].orValue("nothing"), '
+    f'object.metadata.annotations[?"{_RANGED}"].orValue("")].filter(t, t != "") : [])'
+)
+"""What defaults a probe was given, by our policy and by LimitRanges."""
 
 
 def documents() -> tuple[Document, ...]:
