@@ -24,6 +24,7 @@ from moorage.admission.workloads import (
 )
 from moorage.cluster.event_series import Happening, Regarding
 from moorage.objects import ObjectMeta, OwnerReference, Pod
+from moorage.quota.ledger import QuotaKey
 from moorage.quota.usage import owner_of
 from moorage.quota.verdict import Failure, Verdict
 
@@ -76,12 +77,23 @@ class Memory(Protocol):
 
 
 class Judge:
-    """Answers reviews. `tell` has an event written; dry runs are answered alike, but neither told nor counted."""
+    """Answers reviews; dry runs are answered alike, but neither told nor counted.
 
-    def __init__(self, memory: Memory, counters: AdmissionCounters, tell: Callable[[Happening], None]) -> None:
+    `tell` has an event written; `audited` is told of each object that a quota in Audit mode would have refused, and at
+    which step.
+    """
+
+    def __init__(
+        self,
+        memory: Memory,
+        counters: AdmissionCounters,
+        tell: Callable[[Happening], None],
+        audited: Callable[[QuotaKey, str], None] = lambda _, __: None,
+    ) -> None:
         self._memory = memory
         self._counters = counters
         self._tell = tell
+        self._audited = audited
 
     def __call__(self, request: ReviewRequest) -> Answer:
         """Answer a request. Raises MalformedReviewError when an object cannot be read."""
@@ -139,6 +151,7 @@ class Judge:
             counters.refused[namespace, quota, step] += 1
         for quota, step in _reasons(verdict.audited):
             counters.would_refuse[namespace, quota, step] += 1
+            self._audited((namespace, quota), step)
         if decision.refused or not is_new:
             return
         for each in view.quotas:
