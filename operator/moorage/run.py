@@ -23,7 +23,7 @@ from moorage.cluster.errors import ClusterError
 from moorage.cluster.events import EventWriter
 from moorage.cluster.feed import Feed, Pace
 from moorage.cluster.references import Reference, References
-from moorage.cluster.status_writer import StatusWriter
+from moorage.cluster.status_writer import StatusKey, StatusWriter
 from moorage.handlers.buffers import Buffers
 from moorage.handlers.embedding import EmbeddedKopf, set_on_signals
 from moorage.handlers.enforcement import EXEMPT_NAMESPACES, Enforcer
@@ -105,6 +105,7 @@ class Operator:
             exempt={*EXEMPT_NAMESPACES, self.system_namespace},
         )
         quotas.enforcement = self.enforcer.state
+        self.state.labelled = self._labelled
         self.state.writer = StatusWriter(
             self.client,
             self.state.desired,
@@ -197,6 +198,10 @@ class Operator:
 
     def _reference_changed(self, reference: Reference) -> None:
         self.state.reference_changed(reference)
+
+    def _labelled(self, key: StatusKey, labels: Mapping[str, str]) -> None:
+        if key.plural == QUOTAS:
+            self.enforcer.labeller.observe((key.namespace, key.name), labels)
 
     def _quotas_changed(self, namespace: str) -> None:
         self._mark_quotas(namespace)

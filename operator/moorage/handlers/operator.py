@@ -40,6 +40,8 @@ class OperatorState:
         self.buffers = buffers
         self.specs_changed: Callable[[], None] = lambda: None
         """Called when a spec came, changed or went."""
+        self.labelled: Callable[[StatusKey, Mapping[str, str]], None] = lambda *_: None
+        """Called with the labels of one of our objects whenever it was seen."""
         self._uids: dict[StatusKey, str] = {}
         self._described: set[StatusKey] = set()
         """Objects that had a status when their spec was last taken in."""
@@ -132,6 +134,7 @@ def registry(credentials: CredentialsSource) -> kopf.OperatorRegistry:
         if type == "DELETED":
             memo.remove(key, uid=meta["uid"])
             return
+        memo.labelled(key, meta.get("labels") or {})
         version = int(meta["resourceVersion"])
         status = body.get("status") or {}
         memo.adopt(key, status)
