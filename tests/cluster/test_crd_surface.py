@@ -19,7 +19,7 @@ from moorage.api import (
     SizingStatus,
     Tier,
 )
-from moorage.api.namespacequota import DefaultsInForce, HolderStatus, NativeDifference, ResourceHolders
+from moorage.api.namespacequota import AuditCount, DefaultsInForce, HolderStatus, NativeDifference, ResourceHolders
 from tests.cluster.crds import OURS, ApiServer
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.waiting import wait_for
