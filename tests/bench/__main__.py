@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-BENCHES = ("tests.bench.feed_bench", "tests.bench.latency")
+BENCHES = ("tests.bench.feed_bench", "tests.bench.latency", "tests.bench.admission_bench")
 
 
 def main() -> int:

@@ -19,7 +19,7 @@ from moorage.api import (
     SizingStatus,
     Tier,
 )
-from moorage.api.namespacequota import DefaultsInForce, HolderStatus, NativeDifference, ResourceHolders
+from moorage.api.namespacequota import AuditCount, DefaultsInForce, HolderStatus, NativeDifference, ResourceHolders
 from tests.cluster.crds import OURS, ApiServer
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.waiting import wait_for
@@ -51,6 +51,7 @@ QUOTA_STATUS = NamespaceQuotaStatus(
         NativeDifference(resource_quota="old", resource="pods", used="33", counted="31", since="2026-01-31T12:00:00Z"),
     ),
     defaults=DefaultsInForce(default={"memory": "512Mi"}),
+    would_refuse=(AuditCount(reason="total", objects=3),),
     conditions=(READY, ENFORCED),
 )
 BUFFER_STATUS = CapacityBufferStatus(

@@ -14,13 +14,15 @@ from tests.cluster.explaining import (
     explaining_operator,
     free_ports,
     limit,
+    status_of,
     wait_for_used,
     wait_until_asked,
 )
 from tests.cluster.native import new_namespace, remove_namespace
-from tests.cluster.objects import deployment, pod
+from tests.cluster.objects import deployment, pod, wait_for_condition
 from tests.cluster.rest import STRATEGIC, Object, Rest
 from tests.controlplane import ControlPlane, wait_for
+from tests.controlplane.cluster import Cluster
 from tests.operator_process import OperatorProcess
 
 PREFIX = 'admission webhook "pods.explain.moorage.dev" denied the request: '
@@ -104,6 +106,27 @@ def test_a_refused_pod_names_all_failing_limits_of_all_quotas(rest: Rest, team: 
         "by Pod/b (600m, 1 pod) and Pod/a (300m, 1 pod); 100m must be freed, as by 1 pod less of Pod/b",
         "  - NamespaceQuota memory: requests.memory: 64Mi requested, but 200Mi of 256Mi is used, which leaves 56Mi; "
         "most is held by Pod/a (100Mi, 1 pod) and Pod/b (100Mi, 1 pod); 8Mi must be freed, as by 1 pod less of Pod/a",
+    ]
+
+
+def test_bounds_are_named_together_with_totals(rest: Rest, team: str, policies: Cluster) -> None:
+    bounds = [{"type": "Container", "max": {"cpu": "500m"}, "default": {"memory": "1Gi"}}]
+    limit(rest, team, hard={"pods": "1", "limits.memory": "2Gi"}, limits=bounds)
+    wait_for_condition(policies, team, "nsq/team", "Enforced", "True", "Proved", timeout=30)
+    rest.create(team, waiting_pod("a", cpu="100m")).require()
+    wait_for_used(rest, team, {"pods": "1", "limits.memory": "1Gi"})
+    message = refused(rest, team, waiting_pod("b", cpu="600m"))
+    assert NATIVE.match(message.removeprefix(PREFIX))
+    assert [line.split(";")[0].removeprefix("  - NamespaceQuota team: ") for line in message.splitlines()[2:]] == [
+        "maximum cpu per Container is 500m, but container app requests 600m",
+        "pods: 1 requested, but 1 of 1 is used, which leaves 0",
+    ]
+    rest.delete(team, "Pod", "a", grace=0).require()
+    wait_for_used(rest, team, {"pods": "0"})
+    message = refused(rest, team, waiting_pod("b", cpu="600m"))
+    assert message.removeprefix(PREFIX).splitlines()[:2] == [
+        "maximum cpu per Container is 500m, but container app requests 600m ",
+        "1 limit stands against pod b:",
     ]
 
 
@@ -231,6 +254,12 @@ def test_audit_refuses_nothing_and_counts(rest: Rest, team: str, explaining: Ope
 
     wait_for(warned, timeout=10, message="a warning of what would be refused")
     rest.create(team, waiting_pod("d")).require()
+
+    def counted() -> bool:
+        found = status_of(rest, team, "team").get("wouldRefuse", [])
+        return [each["reason"] for each in found] == ["count"] and found[0]["objects"] >= 1
+
+    wait_for(counted, timeout=10, message=lambda: f"the number in status: {status_of(rest, team, 'team')}")
     label = f'namespace="{team}",namespacequota="team",reason="count"'
     assert explaining.metric(f"moorage_admission_would_refuse_total{{{label}}}") >= 1
     wait_for(

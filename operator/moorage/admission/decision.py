@@ -60,10 +60,10 @@ def decide(pod: Pod, view: NamespaceView, *, old: Pod | None = None) -> Decision
 
 def _is_certain(failure: Failure, quota: KnownQuota) -> bool:
     if failure.step in (Step.SPECIFY, Step.BOUNDS):
-        return quota.policies_proved
+        return quota.policies_proved()
     name = failure.resource
     is_enforced = any(each.hard.get(name) == quota.state.hard[name] for each in quota.projections)
-    return is_enforced and name in quota.current
+    return is_enforced and quota.is_current(name)
 
 
 def _instead(certain: list[Failure], view: NamespaceView) -> tuple[NativeRefusal, ...]:

@@ -24,6 +24,7 @@ from moorage.admission.workloads import (
 )
 from moorage.cluster.event_series import Happening, Regarding
 from moorage.objects import ObjectMeta, OwnerReference, Pod
+from moorage.quota.ledger import QuotaKey
 from moorage.quota.usage import owner_of
 from moorage.quota.verdict import Failure, Verdict
 
@@ -76,12 +77,23 @@ class Memory(Protocol):
 
 
 class Judge:
-    """Answers reviews. `tell` has an event written; dry runs are answered alike, but neither told nor counted."""
+    """Answers reviews; dry runs are answered alike, but neither told nor counted.
 
-    def __init__(self, memory: Memory, counters: AdmissionCounters, tell: Callable[[Happening], None]) -> None:
+    `tell` has an event written; `audited` is told of each object that a quota in Audit mode would have refused, and at
+    which step.
+    """
+
+    def __init__(
+        self,
+        memory: Memory,
+        counters: AdmissionCounters,
+        tell: Callable[[Happening], None],
+        audited: Callable[[QuotaKey, str], None] = lambda _, __: None,
+    ) -> None:
         self._memory = memory
         self._counters = counters
         self._tell = tell
+        self._audited = audited
 
     def __call__(self, request: ReviewRequest) -> Answer:
         """Answer a request. Raises MalformedReviewError when an object cannot be read."""
@@ -139,6 +151,7 @@ class Judge:
             counters.refused[namespace, quota, step] += 1
         for quota, step in _reasons(verdict.audited):
             counters.would_refuse[namespace, quota, step] += 1
+            self._audited((namespace, quota), step)
         if decision.refused or not is_new:
             return
         for each in view.quotas:
@@ -149,19 +162,20 @@ class Judge:
             counters.defaulted[namespace] += 1
 
     def _tell_of(self, namespace: str, pod: _ReviewedPod, decision: Decision, view: NamespaceView) -> None:
+        """Tell of a refusal on each quota and on the workload that owns the pod."""
         failures = decision.refused or decision.verdict.audited
         if not failures:
             return
-        verb = "Refused" if decision.refused else "WouldRefuse"
-        owner, what = owner_of(pod.metadata), f"pod {pod.metadata.label}"
-        for quota in dict.fromkeys(each.quota for each in failures):
+        reason, done = ("Refused", "refused") if decision.refused else ("WouldRefuse", "would have refused")
+        owner, what = owner_of(pod.metadata), f"{done} pod {pod.metadata.label}"
+        quotas = list(dict.fromkeys(each.quota for each in failures))
+        for quota in quotas:
             ours = [each for each in failures if each.quota == quota]
-            whose = f"{what} of {owner}" if owner else what
             regarding = Regarding(API_VERSION, "NamespaceQuota", namespace, quota, view.of(quota).uid)
-            self._tell(_happening(regarding, verb, f"{_past(verb)} {whose}", ours, alike=owner))
+            self._tell(_happening(regarding, reason, f"{what} of {owner}" if owner else what, ours, alike=owner))
         if (workload := self._owner(namespace, pod)) is not None:
-            words_ = f"{_past(verb)} {what} by NamespaceQuota {', '.join(dict.fromkeys(f.quota for f in failures))}"
-            self._tell(_happening(workload, f"Pod{verb}", words_, failures))
+            by_whom = f"{what} by NamespaceQuota {', '.join(quotas)}"
+            self._tell(_happening(workload, f"Pod{reason}", by_whom, failures))
 
     def _owner(self, namespace: str, pod: _ReviewedPod) -> Regarding | None:
         """Return the workload that a pod belongs to: of a ReplicaSet the Deployment, when that is known."""
@@ -193,10 +207,6 @@ def _happening(
     told = [*failures]
     key = f"{alike} {sorted({(each.quota, each.step, each.resource) for each in told})}"
     return Happening(regarding=regarding, reason=reason, action="Admission", note=words.note(told, what), alike=key)
-
-
-def _past(verb: str) -> str:
-    return "refused" if verb == "Refused" else "would have refused"
 
 
 def _is_probe(request: ReviewRequest, pod: _ReviewedPod) -> bool:

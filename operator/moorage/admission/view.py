@@ -19,10 +19,10 @@ class KnownQuota:
     state: QuotaState
     uid: str = ""
     holders: Holders = field(default=lambda *_: [])
-    policies_proved: bool = False
+    policies_proved: Callable[[], bool] = field(default=lambda: False)
     """Whether the API server's policies are known to refuse what its `limits` do not allow or must be given."""
-    current: frozenset[str] = frozenset()
-    """The names of which `used` is proved to be what the API server has, but for the last seconds."""
+    is_current: Callable[[str], bool] = field(default=lambda _: False)
+    """Whether `used` of a name is proved to be what the API server has, but for the last seconds."""
     projections: tuple[QuotaState, ...] = ()
     """The ResourceQuotas that enforce its totals, `hard` and `used` as their status says; none until they are made."""
 

@@ -30,12 +30,12 @@ def refusal(decision: Decision, view: NamespaceView, what: str) -> str:
     shown = lines[:_SHOWN_FAILURES]
     if len(lines) > len(shown):
         shown.append(f"and {len(lines) - len(shown)} more")
-    head = native_text(decision)
+    head = native_text(decision, view)
     count = f"{plural(len(lines), 'limit')} {'stands' if len(lines) == 1 else 'stand'} against {what}:"
     return "\n".join([f"{head} ", count, *(f"  - {line}" for line in shown)])
 
 
-def native_text(decision: Decision) -> str:
+def native_text(decision: Decision, view: NamespaceView) -> str:
     """Return what the API server would say by itself; the formats are those of Kubernetes v1.36.
 
     A total comes first whatever else fails, since that is what programs look for.
@@ -47,9 +47,10 @@ def native_text(decision: Decision) -> str:
         hard = _pairs({each.resource: each.hard for each in first.failures})
         return f"exceeded quota: {first.quota}, requested: {asked}, used: {used}, limited: {hard}"
     if unspecified := [each for each in decision.refused if each.step is Step.SPECIFY]:
-        quota = unspecified[0].quota
-        names = [f"{each.resource} for: {each.where}" for each in unspecified if each.quota == quota]
-        return f"failed quota: {quota}: must specify {'; '.join(sorted(names))}"
+        quota = view.of(unspecified[0].quota)
+        names = [f"{each.resource} for: {each.where}" for each in unspecified if each.quota == quota.name]
+        enforced_by = next((each.name for each in quota.projections), quota.name)
+        return f"failed quota: {enforced_by}: must specify {'; '.join(sorted(names))}"
     return ", ".join(each.message for each in decision.refused)
 
 

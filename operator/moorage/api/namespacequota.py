@@ -199,6 +199,19 @@ class DefaultsInForce(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
     default_request: Annotated[dict[str, QuantityText], doc("Requests, by resource.")] = {}
 
 
+class AuditCount(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a quota in Audit mode would have refused for one reason."""
+
+    reason: Annotated[
+        str,
+        doc(
+            "specify: an amount that hard limits was not given; bounds: spec.limits; count: the number of objects in "
+            "hard; total: their amounts in hard. An object can fail for several."
+        ),
+    ]
+    objects: Annotated[int, doc("At least so many pods and resizes, since the spec was changed last."), Meta(ge=0)]
+
+
 class NamespaceQuotaStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """What is used now. Written by Moorage as pods come, go and are resized."""
 
@@ -256,6 +269,13 @@ class NamespaceQuotaStatus(msgspec.Struct, frozen=True, kw_only=True, rename="ca
         ]
         | None
     ) = None
+    would_refuse: Annotated[
+        tuple[AuditCount, ...],
+        doc(
+            "With enforcement: Audit, what would have been refused. Events tell of each; counted by the webhook.",
+            **{"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["reason"]},
+        ),
+    ] = ()
     native: Annotated[
         tuple[NativeDifference, ...],
         doc(

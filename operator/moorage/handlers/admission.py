@@ -69,8 +69,8 @@ class AdmissionMemory:
             state=state,
             uid=self._uid((namespace, state.name)),
             holders=holders,
-            policies_proved=self._policies_proved((namespace, state.name)),
-            current=frozenset(each for each in state.used if self._is_current(each, namespace)),
+            policies_proved=lambda: self._policies_proved((namespace, state.name)),
+            is_current=lambda name: self._is_current(name, namespace),
             projections=tuple(_state(each) for each in native if each.owner == state.name),
         )
 

@@ -58,6 +58,11 @@ class OperatorState:
         self.specs_changed()
         self.writer.mark(key)
 
+    def adopt(self, key: StatusKey, status: Mapping[str, Any]) -> None:
+        """Go on from numbers that only the stored status has: counted by an operator before us, or another replica."""
+        if key.plural == QUOTAS:
+            self.quotas.adopt(key.namespace, key.name, status)
+
     def remove(self, key: StatusKey, *, uid: str) -> None:
         """Forget one of our objects, unless it was made anew under the same name: kopf does not order the two."""
         if self._uids.get(key, uid) != uid:
@@ -113,13 +118,15 @@ def registry(credentials: CredentialsSource) -> kopf.OperatorRegistry:
 
     async def accept(*, memo: Any, body: kopf.Body, resource: kopf.Resource, **_: Any) -> None:
         meta = body["metadata"]
+        key = key_of(resource.plural, meta["namespace"], meta["name"])
         memo.accept(
-            key_of(resource.plural, meta["namespace"], meta["name"]),
+            key,
             uid=meta["uid"],
             generation=int(meta["generation"]),
             spec=body.get("spec") or {},
             described=bool(body.get("status")),
         )
+        memo.adopt(key, body.get("status") or {})
 
     async def observe(*, memo: Any, type: str | None, body: kopf.Body, resource: kopf.Resource, **_: Any) -> None:
         meta = body["metadata"]
@@ -129,7 +136,9 @@ def registry(credentials: CredentialsSource) -> kopf.OperatorRegistry:
             return
         memo.labelled(key, meta.get("labels") or {})
         version = int(meta["resourceVersion"])
-        memo.writer.observe(key, uid=meta["uid"], resource_version=version, status=body.get("status") or {})
+        status = body.get("status") or {}
+        memo.adopt(key, status)
+        memo.writer.observe(key, uid=meta["uid"], resource_version=version, status=status)
 
     # The ids are what the log and kopf's annotations name a handler by.
     kopf.on.login(registry=handlers, id="login")(login)

@@ -10,9 +10,10 @@ from typing import Any
 import msgspec
 
 from moorage.api import Condition, SpecError, parse_namespace_quota_spec
-from moorage.api.namespacequota import NamespaceQuotaStatus
+from moorage.api.namespacequota import AuditCount, NamespaceQuotaStatus
 from moorage.handlers.native import NativeQuotas
 from moorage.quota.admission import QuotaState
+from moorage.quota.audit import AuditLog
 from moorage.quota.bounds import Limits, defaults_in_force
 from moorage.quota.conflicts import Conflict, conflicts
 from moorage.quota.ledger import Ledger, QuotaKey
@@ -43,6 +44,8 @@ class _Known:
     """What the spec says, or what is wrong with it."""
     log: DifferenceLog
     """Since when native quotas have differed."""
+    audit: AuditLog
+    """What it would have refused, if it is in Audit mode."""
 
 
 class Quotas:
@@ -84,7 +87,9 @@ class Quotas:
         else:
             self._ledger.set_quota(namespace, name, rules.terms)
         old = self._known.get((namespace, name))
-        self._known[namespace, name] = _Known(generation, rules, old.log if old is not None else DifferenceLog())
+        log = old.log if old is not None else DifferenceLog()
+        audit = old.audit if old is not None and old.generation == generation else AuditLog()
+        self._known[namespace, name] = _Known(generation, rules, log, audit)
         self._names.setdefault(namespace, set()).add(name)
         self._quotas_changed(namespace)
 
@@ -159,8 +164,23 @@ class Quotas:
         )
         filled = self._defaults.get(namespace, {})
         if len(filled) > 1 and name in filled:
-            return msgspec.structs.replace(status, defaults=defaults_status(filled[name]))
+            status = msgspec.structs.replace(status, defaults=defaults_status(filled[name]))
+        if not known.rules.is_enforced:
+            counts = known.audit.counts.items()
+            found = tuple(AuditCount(reason=reason, objects=number) for reason, number in counts)
+            status = msgspec.structs.replace(status, would_refuse=found)
         return status
+
+    def would_refuse(self, namespace: str, name: str, step: str) -> None:
+        """Note that a quota in Audit mode would have refused an object at this step."""
+        if (known := self._known.get((namespace, name))) is not None:
+            known.audit.note(step)
+
+    def adopt(self, namespace: str, name: str, status: Mapping[str, Any]) -> None:
+        """Take over what is counted in the status that is stored, if it is about the same spec."""
+        known = self._known.get((namespace, name))
+        if known is not None and status.get("observedGeneration") == known.generation:
+            known.audit.adopt({each["reason"]: each["objects"] for each in status.get("wouldRefuse") or ()})
 
     def _enforced(self, namespace: str, name: str, known: _Known) -> list[Condition]:
         if self.enforcement is None or isinstance(known.rules, str):

@@ -29,6 +29,9 @@ from moorage.quota.names import DEVICE_CLAIMS, PODS
 
 logger = logging.getLogger(__name__)
 
+AUDIT_SECONDS = 2.0
+"""How often status tells what quotas in Audit mode would have refused."""
+
 
 class Webhook:
     """Explains admission on a port of its own.
@@ -61,7 +64,9 @@ class Webhook:
             policies_proved=policies_proved,
             uid=lambda key: state.uid(key_of(QUOTAS, *key)) or "",
         )
-        self._app = webhook_app(Judge(memory, self.counters, tell), self.counters)
+        self._state = state
+        self._audited: set[QuotaKey] = set()
+        self._app = webhook_app(Judge(memory, self.counters, tell, self._note_audited), self.counters)
         self._runner: web.AppRunner | None = None
 
     async def listen(self, *, host: str, port: int) -> None:
@@ -78,9 +83,22 @@ class Webhook:
         """Keep what is answered with current, until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.keeper.run(), name="certificate")
+            tasks.create_task(self._publish_audited(), name="audit")
             tasks.create_task(self._freshness.run(), name="freshness")
             for feed in self._scalables.feeds:
                 tasks.create_task(feed.run(), name=f"workloads {feed.path}")
+
+    def _note_audited(self, key: QuotaKey, step: str) -> None:
+        self._state.quotas.would_refuse(*key, step)
+        self._audited.add(key)
+
+    async def _publish_audited(self) -> None:
+        """Have the status of quotas in Audit mode say what they would have refused, some time later."""
+        while True:
+            await asyncio.sleep(AUDIT_SECONDS)
+            keys, self._audited = self._audited, set()
+            for key in keys:
+                self._state.writer.mark(key_of(QUOTAS, *key))
 
     def _proved_feeds(self) -> Iterable[Feed[Any]]:
         """What pods are held against: pods, and claims for devices under the names that both count under."""

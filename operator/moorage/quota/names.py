@@ -7,6 +7,7 @@ Several names can count the same thing (`cpu` is `requests.cpu`); the *source* i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 PODS = "pods"
 """Pods that have not finished; also the resource that pods are."""
@@ -79,6 +80,7 @@ class Counted:
     """The resources whose objects it counts, as `kubectl` names them: `pods`, `deployments.apps`."""
 
 
+@lru_cache(maxsize=4096)
 def counted(name: str) -> Counted | None:
     """Return what a name counts, or None when no controller ever counts it (see `why_not_counted`)."""
     if name in (PODS, COUNT_PODS):

@@ -49,8 +49,8 @@ def known(
         state=state,
         uid=f"uid of {name}",
         holders=lambda resource, most: holders.get(resource, [])[:most],
-        policies_proved=policies_proved,
-        current=frozenset(state.hard) if current else frozenset(),
+        policies_proved=lambda: policies_proved,
+        is_current=lambda _: current,
         projections=(native,) if projected else (),
     )
 

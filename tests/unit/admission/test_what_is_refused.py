@@ -62,7 +62,7 @@ def test_an_amount_that_is_missing_is_told_in_the_words_of_the_api_server() -> N
     team = known(hard={"requests.cpu": "2", "limits.memory": "1Gi"})
     answer = knowing(team).create(pod("a", container("b"), container("a", requests={"cpu": "1"})))
     first = answer.message.splitlines()[0]
-    assert first == "failed quota: team: must specify limits.memory for: a,b; requests.cpu for: b "
+    assert first == "failed quota: moorage-team: must specify limits.memory for: a,b; requests.cpu for: b "
 
 
 # What is named
