@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from random import Random
 
 from tests.cluster.oracle_operations import Action, Names, Operation, create, delete, let_go, patch
@@ -63,6 +64,7 @@ class Others:
     def __init__(self, chance: Random) -> None:
         self._chance = chance
         self._names = Names()
+        self._kinds = itertools.cycle(chance.sample(list(MANIFESTS), len(MANIFESTS)))
         self._held: dict[str, str] = {}
         """By name, the kind."""
         self._kept: dict[str, str] = {}
@@ -70,17 +72,17 @@ class Others:
 
     def actions(self) -> list[Action]:
         return [
-            (12, self._create),
+            (14, self._create),
             (1, self._create_again),
             (2, self._touch),
-            (10, self._delete),
+            (8, self._delete),
             (2, self._let_go),
         ]
 
     def _create(self) -> list[Operation]:
         if len(self._held) + len(self._kept) >= MOST_HELD:
             return []
-        kind = self._chance.choice(list(MANIFESTS))
+        kind = next(self._kinds)
         name = self._names.new(kind)
         self._held[name] = kind
         keep = self._chance.random() < 0.1
