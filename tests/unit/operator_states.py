@@ -14,8 +14,8 @@ from moorage.handlers.buffers import Buffers
 from moorage.handlers.operator import OperatorState
 from moorage.handlers.quotas import Quotas
 from moorage.quota.ledger import Ledger
-from moorage.status.capacitybuffer import NO_REFERENCE, Unresolved, Workload
 from moorage.status.namespacequota import View
+from moorage.status.workload import NO_REFERENCE, Unresolved, Workload
 
 
 class NoCredentials:

@@ -11,7 +11,8 @@ import msgspec
 from moorage.api import SpecError, parse_capacity_buffer_spec
 from moorage.api.capacitybuffer import CapacityBufferSpec, CapacityBufferStatus
 from moorage.cluster.references import Reference
-from moorage.status.capacitybuffer import NO_REFERENCE, Unresolved, Workload, buffer_status, unsized_buffer_status
+from moorage.status.capacitybuffer import buffer_status, unsized_buffer_status
+from moorage.status.workload import NO_REFERENCE, Unresolved, Workload
 
 BufferKey = tuple[str, str]
 """Namespace and name of a buffer."""
