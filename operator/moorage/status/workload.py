@@ -29,3 +29,7 @@ class Unresolved:
 NO_REFERENCE = Unresolved(
     "NoReference", "nothing says what a unit looks like: set spec.scalableRef or spec.podTemplateRef"
 )
+
+SHAPE_UNKNOWN = Unresolved(
+    "ShapeUnknown", "the workload has no pod template, so what a unit takes of the namespace's quotas is not known"
+)

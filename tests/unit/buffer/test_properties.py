@@ -155,7 +155,5 @@ def test_quotas_take_standby_away_first_and_change_nothing_while_they_leave_enou
 ) -> None:
     free, cut = sized(scale_up, bounds, strategy), sized(scale_up, replace(bounds, room=room), strategy)
     assert cut.replicas == min(free.replicas, room)
-    assert cut.active == (
-        min(free.active, cut.replicas) if free.standby else min(free.replicas, room) * bool(free.active)
-    )
+    assert cut.active == min(free.active, room)
     assert (cut.bound_by == "quotas") == (room < free.replicas)
