@@ -12,7 +12,7 @@ import gc
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from moorage.buffer.quotas import Quota
@@ -23,10 +23,13 @@ from moorage.cluster.errors import ClusterError
 from moorage.cluster.feed import Feed, Pace
 from moorage.cluster.references import Reference, References
 from moorage.cluster.status_writer import StatusWriter
+from moorage.handlers.alarms import Alarms
 from moorage.handlers.buffers import Buffers
 from moorage.handlers.embedding import EmbeddedKopf, set_on_signals
+from moorage.handlers.lives import Lives
 from moorage.handlers.native import NativeQuotaSink, read_native
 from moorage.handlers.operator import GROUP, KINDS, QUOTAS, VERSION, OperatorState, key_of, registry, settings
+from moorage.handlers.provisioning import Limits, Provisioning
 from moorage.handlers.quotas import Quotas
 from moorage.handlers.watches import Watches
 from moorage.metrics import operator_metrics
@@ -54,6 +57,7 @@ class Options:
     """Port of the HTTP app; 0 picks a free one."""
     verify_interval: float = 900.0
     """How often the ledger is proved against the API server."""
+    provisioning: Limits = field(default_factory=Limits)
     prune_interval: float = 300.0
     """How often objects are looked for whose deletion was missed."""
 
@@ -79,7 +83,16 @@ class Operator:
         quotas = Quotas(self.ledger, self.watches.view)
         quotas.native.changed = self._native_quotas_changed
         self.native_feeds = self._native_feeds(quotas)
-        self.state = OperatorState(self.ledger, quotas, Buffers(self.references.known, self._rooms))
+        self.alarms: Alarms[tuple[str, str]] = Alarms(lambda key: self.state.buffer_due(*key))
+        buffers = Buffers(self.references.known, self._rooms, Lives(self.alarms))
+        self.state = OperatorState(self.ledger, quotas, buffers)
+        self.provisioning = self.state.provisioning = Provisioning(
+            self.client,
+            namespaces=options.namespaces,
+            changed=lambda key: self.state.buffer_changed(*key),
+            alarms=self.alarms,
+            limits=options.provisioning,
+        )
         self.state.writer = StatusWriter(
             self.client,
             self.state.desired,
@@ -116,6 +129,8 @@ class Operator:
                     *(group.create_task(feed.run(), name=f"native {feed.path}") for feed in self.native_feeds),
                     group.create_task(self.references.run(), name="references"),
                     group.create_task(self.state.writer.run(), name="status writer"),
+                    group.create_task(self.alarms.run(), name="alarms"),
+                    group.create_task(self.provisioning.run(), name="provisioning"),
                     group.create_task(self._publish_usage(), name="usage"),
                     group.create_task(self._look_again(), name="views"),
                     group.create_task(self._prune(), name="prune"),

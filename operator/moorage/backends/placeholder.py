@@ -12,7 +12,16 @@ from typing import Any
 
 import msgspec
 
-from moorage.backends.plan import BUFFER_LABEL, MANAGED_BY_LABEL, MANAGER, Document, Owner, Plan, document
+from moorage.backends.plan import (
+    BUFFER_LABEL,
+    MANAGED_BY_LABEL,
+    MANAGER,
+    PAUSE_IMAGE,
+    Document,
+    Owner,
+    Plan,
+    document,
+)
 from moorage.backends.self_reference import referring_to_placeholders
 from moorage.backends.unit import (
     claim_names,
@@ -33,9 +42,6 @@ PRIORITY_CLASS = "moorage-placeholder"
 """Shipped with the operator's manifests; see `priority_problem` for what it must be like."""
 LOWEST_PRIORITY, HIGHEST_PRIORITY = -10, -1
 """Cluster Autoscaler adds no nodes for pods below -10 (its default cutoff); pods without a class have 0."""
-PAUSE_IMAGE = "registry.k8s.io/pause:3.10"
-"""What Kubernetes' own pod sandboxes run: usually on every node already."""
-
 _NO_DEADLINE = 2**31 - 1
 """Told to a Deployment, it never reports a lack of progress: placeholders may be pending for as long as they like."""
 

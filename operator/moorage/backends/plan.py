@@ -15,6 +15,9 @@ BUFFER_LABEL = "moorage.dev/buffer"
 OWNED_SELECTOR = f"{MANAGED_BY_LABEL}={MANAGER},{BUFFER_LABEL}"
 """Label selector of everything that is made for buffers."""
 
+PAUSE_IMAGE = "registry.k8s.io/pause:3.10"
+"""What Kubernetes' own pod sandboxes run: usually on every node already."""
+
 LONGEST_NAME = 253
 LONGEST_LABEL = 63
 

@@ -71,7 +71,7 @@ class Applier:
         self._busy: set[str] = set()
         self._wake = asyncio.Event()
         self._slots = asyncio.Semaphore(8)
-        objects.changed = self._mark
+        objects.listeners.append(self._mark)
 
     def know(self, kind: Kind) -> None:
         """Learn where a kind is, or in which other version."""
@@ -152,17 +152,18 @@ class Applier:
 
         Raises the first error, after all has been tried.
         """
-        wanted = dict(self._wanted.get(owner, {}))
-        unwanted = [each for each in self._objects.of(owner) if each.key not in wanted]
-        steps = [*((self._remove, each) for each in unwanted if owner in self._wanted)]
+        wanted = self._wanted.get(owner)
+        if wanted is None:
+            return False
         errors: list[Exception] = []
         wrote = False
-        for remove, each in steps:
-            try:
-                await remove(each)
-                wrote = True
-            except ClusterError as error:
-                errors.append(error)
+        for stored in self._objects.of(owner):
+            if stored.key not in wanted:
+                try:
+                    await self._remove(stored)
+                    wrote = True
+                except ClusterError as error:
+                    errors.append(error)
         for key, document in wanted.items():
             try:
                 wrote |= await self._apply(owner, key, document)

@@ -95,11 +95,11 @@ def owned_decoder(kind: str) -> Callable[[bytes], OwnedObject]:
 class OwnedObjects:
     """All that were made, by feeds and by what the API server answers when one is written.
 
-    `changed` is called with the uid of the owner whose object came, changed or went.
+    What is in `listeners` is called with the uid of the owner whose object came, changed or went.
     """
 
     def __init__(self) -> None:
-        self.changed: Callable[[str], None] = lambda _: None
+        self.listeners: list[Callable[[str], None]] = []
         self._by_key: dict[ObjectKey, OwnedObject] = {}
         self._by_owner: dict[str, set[ObjectKey]] = {}
 
@@ -119,15 +119,19 @@ class OwnedObjects:
         self._drop(held)
         self._by_key[found.key] = found
         self._by_owner.setdefault(found.owner_uid, set()).add(found.key)
-        for owner in {found.owner_uid, held.owner_uid if held is not None else found.owner_uid}:
-            self.changed(owner)
+        self._tell({found.owner_uid, held.owner_uid if held is not None else found.owner_uid})
 
     def delete(self, gone: OwnedObject) -> None:
         """Forget an object, unless it was made anew meanwhile."""
         held = self._by_key.get(gone.key)
         if held is not None and held.uid == gone.uid:
             self._drop(held)
-            self.changed(held.owner_uid)
+            self._tell({held.owner_uid})
+
+    def _tell(self, owners: set[str]) -> None:
+        for listener in self.listeners:
+            for owner in owners:
+                listener(owner)
 
     def _drop(self, held: OwnedObject | None) -> None:
         if held is None:

@@ -70,6 +70,7 @@ class ReferencedObject(msgspec.Struct, frozen=True):
     resource_version: int
     template: PodSpec | None
     parallelism: int | None
+    encoded: bytes = b""
 
 
 _decode_referenced = msgspec.json.Decoder(_Referenced).decode
@@ -89,12 +90,16 @@ def decode_referenced(encoded: bytes) -> ReferencedObject:
         spec = _decode_spec(found.spec)
     with suppress(msgspec.MsgspecError):
         template = _decode_template(found.template)
+    raw = bytes(found.template) if template is not None else b""
+    if template is None and spec.template is not None:
+        raw = msgspec.json.encode(msgspec.json.decode(found.spec)["template"])
     template = template or spec.template
     return ReferencedObject(
         uid=found.metadata.uid,
         resource_version=parse_resource_version(found.metadata.resource_version),
         template=template.spec if template is not None else None,
         parallelism=spec.parallelism,
+        encoded=raw,
     )
 
 
@@ -220,9 +225,10 @@ class _Followed:
     async def _workload(self, found: ReferencedObject) -> Workload | Unresolved:
         assert self._resource is not None
         if self.reference.kind == "PodTemplate" and not self._resource.group:
-            return Workload(found.template)
+            return Workload(found.template, encoded=found.encoded)
         if self.reference.kind == "Job" and self._resource.group == "batch":
-            return Workload(found.template, found.parallelism if found.parallelism is not None else 1)
+            parallelism = found.parallelism if found.parallelism is not None else 1
+            return Workload(found.template, parallelism, encoded=found.encoded)
         if not self._resource.has_scale:
             return Unresolved(
                 "ScaleUnsupported",
@@ -239,7 +245,7 @@ class _Followed:
             if error.not_found:
                 return Unresolved("WorkloadNotFound", f"{self.reference} has no scale: {error}")
             raise
-        return Workload(found.template, int((scale.get("spec") or {}).get("replicas") or 0))
+        return Workload(found.template, int((scale.get("spec") or {}).get("replicas") or 0), encoded=found.encoded)
 
     def _settle(self, known: Workload | Unresolved) -> None:
         if known != self.known:

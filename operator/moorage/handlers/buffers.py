@@ -6,17 +6,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
 from moorage.api import SpecError, parse_capacity_buffer_spec
 from moorage.api.capacitybuffer import CapacityBufferSpec, CapacityBufferStatus
 from moorage.buffer.quotas import Asking, Quota, Share, share_out
 from moorage.buffer.sizing import SizingError
 from moorage.cluster.references import Reference
+from moorage.handlers.alarms import Alarms
+from moorage.handlers.lives import Lives
 from moorage.objects import PodSpec
 from moorage.status.buffer_quotas import asking
 from moorage.status.capacitybuffer import buffer_size, buffer_status, unsized_buffer_status
 from moorage.status.findings import RESOLVING
+from moorage.status.provisioning import with_adjustment, with_schedule
 from moorage.status.workload import NO_REFERENCE, SHAPE_UNKNOWN, Unresolved, Workload
 
 BufferKey = tuple[str, str]
@@ -40,14 +41,16 @@ class _Known:
 class Buffers:
     """Knows every CapacityBuffer, what it refers to, and what quotas leave of it.
 
-    `resolve` returns what is known of a referenced object, `rooms` the quotas of a namespace.
+    `resolve` returns what is known of a referenced object, `rooms` the quotas of a namespace, `lives` what time does.
     """
 
     def __init__(
         self,
         resolve: Callable[[Reference], Workload | Unresolved],
         rooms: Callable[[str], Sequence[Quota] | Unresolved] = lambda _: (),
+        lives: Lives | None = None,
     ) -> None:
+        self.lives = lives or Lives(Alarms(lambda _: None))
         self._resolve = resolve
         self._rooms = rooms
         self._known: dict[str, dict[str, _Known]] = {}
@@ -55,8 +58,18 @@ class Buffers:
         self._shares: dict[str, Shares] = {}
         """By namespace."""
 
-    def accept(self, namespace: str, name: str, *, generation: int, spec: Mapping[str, Any], created: str = "") -> None:
-        """Take in a spec, good or bad; `created` is the buffer's creationTimestamp."""
+    def accept(
+        self,
+        namespace: str,
+        name: str,
+        *,
+        generation: int,
+        spec: Mapping[str, Any],
+        created: str = "",
+        status: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Take in a spec, good or bad; `created` is the buffer's creationTimestamp, `status` what is stored of it."""
+        self.lives.begin((namespace, name), status or {})
         known = self._known.setdefault(namespace, {})
         try:
             parsed = parse_capacity_buffer_spec(dict(spec), allow_unknown=True)
@@ -67,6 +80,7 @@ class Buffers:
 
     def remove(self, namespace: str, name: str) -> None:
         """Forget a buffer that was deleted."""
+        self.lives.end((namespace, name))
         known = self._known.get(namespace, {})
         known.pop(name, None)
         if not known:
@@ -95,16 +109,23 @@ class Buffers:
             message = f"{known.spec}; the buffer has no size until it is corrected"
             return unsized_buffer_status("InvalidSpec", message, generation=known.generation)
         try:
-            return buffer_status(
-                known.spec, self._found(known), generation=known.generation, share=self._share(namespace, name)
+            share, found = self._share(namespace, name), self._found(known)
+            in_force = self.lives.scheduled((namespace, name), known.spec)
+            adjustment = self.lives.adjust((namespace, name), in_force.spec, found)
+            status = buffer_status(
+                in_force.spec, found, generation=known.generation, share=share, adjustment=adjustment
             )
+            return with_adjustment(with_schedule(status, in_force, known.spec), adjustment)
         except ValueError as error:
             return unsized_buffer_status("InvalidSpec", str(error), generation=known.generation)
 
-    def desired(self, namespace: str, name: str) -> dict[str, Any] | None:
-        """Return the same as it is written to the API server."""
-        status = self.status(namespace, name)
-        return msgspec.to_builtins(status) if status is not None else None
+    def unit(self, namespace: str, name: str) -> tuple[CapacityBufferSpec, bytes] | None:
+        """Return a buffer's spec and the pod template of a unit as JSON, empty when there is none; None: not known."""
+        known = self._known.get(namespace, {}).get(name)
+        if known is None or isinstance(known.spec, str):
+            return None
+        found = self._found(known)
+        return known.spec, b"" if isinstance(found, Unresolved) else found.encoded
 
     def references(self) -> set[Reference]:
         """Return everything that buffers refer to."""
@@ -136,8 +157,25 @@ class Buffers:
             found = self._found(known)
             if isinstance(found, Unresolved) and found.pending and rooms:
                 return _OTHERS_PENDING  # it may be served before others, so none can be served yet
-            asked += _asked(name, known, found, any_shape=not rooms)
+            asked += self._asked((namespace, name), known, found, any_shape=not rooms)
         return share_out(rooms, asked)
+
+    def _asked(self, key: BufferKey, known: _Known, found: Workload | Unresolved, *, any_shape: bool) -> list[Asking]:
+        """Return what a buffer asks quotas for: nothing while it has no size, or no shape and that matters."""
+        if isinstance(known.spec, str) or isinstance(found, Unresolved):
+            return []
+        template = found.template or (PodSpec() if any_shape else None)
+        if template is None:
+            return []
+        try:
+            in_force = self.lives.scheduled(key, known.spec).spec
+            size = buffer_size(in_force, found, adjustment=self.lives.adjust(key, in_force, found))
+            if isinstance(size, SizingError):
+                return []
+            priority = known.spec.priority or 0
+            return [asking(key[1], template, units=size.replicas, priority=priority, created=known.created)]
+        except ValueError:
+            return []
 
     def _all(self) -> Iterator[tuple[BufferKey, _Known]]:
         for namespace, buffers in self._known.items():
@@ -149,23 +187,6 @@ class Buffers:
 
     def __len__(self) -> int:
         return sum(map(len, self._known.values()))
-
-
-def _asked(name: str, known: _Known, found: Workload | Unresolved, *, any_shape: bool) -> list[Asking]:
-    """Return what a buffer asks quotas for: nothing while it has no size, or no shape and that matters."""
-    if isinstance(known.spec, str) or isinstance(found, Unresolved):
-        return []
-    template = found.template or (PodSpec() if any_shape else None)
-    if template is None:
-        return []
-    try:
-        size = buffer_size(known.spec, found)
-        if isinstance(size, SizingError):
-            return []
-        priority = known.spec.priority or 0
-        return [asking(name, template, units=size.replicas, priority=priority, created=known.created)]
-    except ValueError:
-        return []
 
 
 def _reference(namespace: str, spec: CapacityBufferSpec) -> Reference | None:

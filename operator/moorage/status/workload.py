@@ -15,6 +15,8 @@ class Workload:
     """The shape of one unit; None when the object has no pod template."""
     replicas: int | None = None
     """The size of the workload; None for a PodTemplate."""
+    encoded: bytes = b""
+    """The unit as a pod template in JSON, `metadata` (labels, annotations) and `spec`; empty without a template."""
 
 
 @dataclass(frozen=True, slots=True)
