@@ -10,7 +10,7 @@ from typing import Any
 import kopf
 
 from moorage.cluster.credentials import CredentialsSource
-from moorage.cluster.references import Reference
+from moorage.cluster.reference import AnyReference
 from moorage.cluster.status_writer import Status, StatusKey, StatusWriter
 from moorage.handlers.buffers import Buffers
 from moorage.handlers.quotas import Quotas
@@ -109,8 +109,8 @@ class OperatorState:
         status = self._book(key.plural).desired(key.namespace, key.name)
         return None if status is not None and key in self._described and is_provisional(status) else status
 
-    def reference_changed(self, reference: Reference) -> None:
-        """Have the buffers sized anew that refer to an object."""
+    def reference_changed(self, reference: AnyReference) -> None:
+        """Have the buffers sized anew that refer to an object or to pods."""
         for namespace, name in self.buffers.referring_to(reference):
             self.writer.mark(key_of(BUFFERS, namespace, name))
         self.shares_changed(reference.namespace)
