@@ -19,6 +19,8 @@ class Request:
     verb: str
     namespace: str
     code: int
+    stores: bool
+    """Whether it was more than a trial (dryRun=All)."""
 
     @property
     def right(self) -> tuple[str, str, str]:
@@ -65,4 +67,5 @@ def _request(event: dict[str, Any]) -> Request | None:
         verb=event["verb"],
         namespace=about.get("namespace", ""),
         code=event["responseStatus"]["code"],
+        stores="dryRun=All" not in event["requestURI"],
     )

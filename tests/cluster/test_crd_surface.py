@@ -54,8 +54,10 @@ QUOTA_STATUS = NamespaceQuotaStatus(
 BUFFER_STATUS = CapacityBufferStatus(
     observed_generation=1,
     replicas=180,
+    selector="moorage.dev/buffer=web",
     active=Tier(replicas=60),
     standby=Tier(replicas=120),
+    pod_template_generation=2,
     provisioning_strategy=HYBRID_STRATEGY,
     sizing=SizingStatus(
         method="Mean",
@@ -66,6 +68,7 @@ BUFFER_STATUS = CapacityBufferStatus(
         unit={"cpu": "1", "memory": "2Gi"},
         floor=10,
         cap=400,
+        room=250,
         explanation="active 60 = 2 pods/s x 30s; standby 120 = 2 pods/s x 90s - 60",
     ),
     display=CapacityBufferDisplay(strategy="Hybrid", active="60", standby="120", rate="2/s"),
@@ -237,6 +240,7 @@ def test_the_scale_of_a_buffer_tells_what_is_wanted_and_what_is_sized(
         crds.kubectl("get", "--raw", f"/apis/{OURS}/namespaces/{namespace}/capacitybuffers/{buffer}/scale")
     )
     assert (scale["spec"]["replicas"], scale["status"]["replicas"]) == (10, 180)
+    assert scale["status"]["selector"] == "moorage.dev/buffer=web"
 
 
 def test_the_api_server_has_nothing_to_say_against_the_definitions(crds: Cluster) -> None:

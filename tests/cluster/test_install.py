@@ -242,6 +242,8 @@ def test_every_rule_is_needed_and_none_is_missing(
             _wait_until_all_is_ready(cluster, namespace)
             _assert_nothing_was_refused(audit, operator)
             used |= {request.right for request in audit.requests()}
+            stored = {request.resource for request in audit.requests() if request.verb == "create" and request.stores}
+            assert stored == set(), "pods are created on trial alone"
             operator.stop()
     given = set(rights(operator_rules([each for each in _build(installed, BASE) if each["kind"] == "ClusterRole"])))
     assert (given - used, used - given) == (set(), set()), "rules that nothing uses; requests that no rule allows"
