@@ -20,6 +20,7 @@ from moorage.api import (
     Tier,
 )
 from moorage.api.namespacequota import HolderStatus, NativeDifference, ResourceHolders
+from moorage.api.provisioning import BackendStatus, RefillStatus
 from tests.cluster.crds import OURS, ApiServer
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.waiting import wait_for
@@ -71,6 +72,8 @@ BUFFER_STATUS = CapacityBufferStatus(
         room=250,
         explanation="active 60 = 2 pods/s x 30s; standby 120 = 2 pods/s x 90s - 60",
     ),
+    backend=BackendStatus(name="Autoscaler", controller="GKE", reason="it is served and GKE answers"),
+    refill=RefillStatus(withheld=3, next_time="2026-01-02T03:04:05Z"),
     display=CapacityBufferDisplay(strategy="Hybrid", active="60", standby="120", rate="2/s"),
     conditions=(READY,),
 )
@@ -124,6 +127,7 @@ def test_kubectl_get_shows_the_size_of_a_buffer(crds: Cluster, namespace: str, b
         "ACTIVE": "60",
         "STANDBY": "120",
         "RATE": "2/s",
+        "BACKEND": "Autoscaler",
         "READY": "True",
     }
 
