@@ -1,0 +1,102 @@
+"""Groups of nodes that are alike, how many units an empty node of each holds, and whether any node ever could."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from moorage.density.nodes import Node
+from moorage.density.occupancy import Load
+from moorage.density.packing import Fit, fit
+from moorage.density.topology import ANTI_AFFINITY, HOST_PORT, chooses_itself
+from moorage.density.units import Unit, refusal
+from moorage.quantity import canonical
+
+_POOL_LABELS = (
+    "karpenter.sh/nodepool",
+    "cloud.google.com/gke-nodepool",
+    "eks.amazonaws.com/nodegroup",
+    "alpha.eksctl.io/nodegroup-name",
+    "kubernetes.azure.com/agentpool",
+)
+_TYPE_LABEL = "node.kubernetes.io/instance-type"
+_NO_LOAD = Load()
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Nodes that hold equally many units when they are empty but for their daemons."""
+
+    name: str
+    """The node pool and the instance type, as far as labels tell; else the size of the nodes."""
+    nodes: int
+    fit: Fit
+
+    def nodes_for(self, units: int) -> int:
+        """Return how many such nodes hold so many units, each node whole."""
+        return -(-units // self.fit.units)
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What the cluster's nodes say of a unit: the groups that could hold one, the largest first, or why none can."""
+
+    groups: tuple[Group, ...]
+    obstacles: Mapping[str, int]
+    """Of how many nodes what keeps a unit away even when they are empty; a resource name means too little of it."""
+    largest: Mapping[str, int]
+    """The most that any node that the unit may run on has, by the resources that are too little, in nano-units."""
+
+    @property
+    def known(self) -> bool:
+        """Whether there is any node to judge by."""
+        return bool(self.groups or self.obstacles)
+
+    @property
+    def feasible(self) -> bool:
+        """Whether a node that is there could hold a unit, were it empty."""
+        return bool(self.groups)
+
+
+def outlook(unit: Unit, nodes: Iterable[Node], loads: Mapping[str, Load]) -> Outlook:
+    """Judge every node as if it were empty, ready and resumed."""
+    found: Counter[tuple[str, Fit]] = Counter()
+    obstacles: Counter[str] = Counter()
+    largest: dict[str, int] = {}
+    for node in nodes:
+        if reason := refusal(unit, node, emptied=True):
+            obstacles[reason] += 1
+            continue
+        daemons = loads.get(node.name, _NO_LOAD).daemons
+        empty = on_empty_node(unit, node.allocatable, daemons)
+        if empty.units:
+            found[_group_name(node), empty] += 1
+            continue
+        obstacles[empty.bound_by] += 1
+        room = node.allocatable.get(empty.bound_by, 0) - daemons.get(empty.bound_by, 0)
+        largest[empty.bound_by] = max(largest.get(empty.bound_by, 0), room)
+    groups = [Group(name, count, each) for (name, each), count in found.items()]
+    groups.sort(key=lambda group: (-group.fit.units, -group.nodes, group.name))
+    return Outlook(tuple(groups), obstacles, largest)
+
+
+def on_empty_node(unit: Unit, allocatable: Mapping[str, int], daemons: Mapping[str, int]) -> Fit:
+    """Return how many units an empty node holds beside its daemons, each of which it must have."""
+    found = fit(unit.requests, allocatable, daemons)
+    if found.units > 1 and unit.host_ports:
+        return Fit(1, HOST_PORT)
+    if found.units > 1 and any(chooses_itself(unit, term) for term in unit.anti_affinity):
+        return Fit(1, ANTI_AFFINITY)
+    return found
+
+
+def _group_name(node: Node) -> str:
+    pool = next((node.labels[label] for label in _POOL_LABELS if label in node.labels), "")
+    parts = [pool, node.labels.get(_TYPE_LABEL, "")]
+    return " ".join(each for each in parts if each) or _size(node)
+
+
+def _size(node: Node) -> str:
+    cpu = canonical(node.allocatable.get("cpu", 0))
+    return f"nodes of {cpu} cpu, {canonical(node.allocatable.get('memory', 0), binary=True)} memory"
