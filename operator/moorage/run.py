@@ -25,9 +25,12 @@ from moorage.cluster.status_writer import StatusWriter
 from moorage.handlers.buffers import Buffers
 from moorage.handlers.embedding import EmbeddedKopf, set_on_signals
 from moorage.handlers.native import NativeQuotaSink, read_native
-from moorage.handlers.operator import GROUP, KINDS, QUOTAS, VERSION, OperatorState, key_of, registry, settings
+from moorage.handlers.nodes import Nodes
+from moorage.handlers.operator import BUFFERS, GROUP, KINDS, QUOTAS, VERSION, OperatorState, key_of, registry, settings
+from moorage.handlers.presence import Presence
 from moorage.handlers.quotas import Quotas
 from moorage.handlers.watches import Watches
+from moorage.handlers.wishes import Wishes
 from moorage.metrics import operator_metrics
 from moorage.quota.ledger import Ledger
 from moorage.quota.names import PODS
@@ -84,6 +87,13 @@ class Operator:
             now=lambda: datetime.now(UTC),
         )
         self.state.specs_changed = self._specs_changed
+        self.presence = Presence(
+            self.watches,
+            Nodes(self.client),
+            Wishes(self.state.buffers, lambda key: self.state.writer.held(key_of(BUFFERS, *key))),
+            on_change=lambda key: self.state.writer.mark(key_of(BUFFERS, *key)),
+        )
+        self.state.buffers.seen = self.presence.seen
         self.kopf = EmbeddedKopf(
             registry(self.credentials),
             settings(),
@@ -113,6 +123,7 @@ class Operator:
                     *(group.create_task(feed.run(), name=f"native {feed.path}") for feed in self.native_feeds),
                     group.create_task(self.references.run(), name="references"),
                     group.create_task(self.state.writer.run(), name="status writer"),
+                    group.create_task(self.presence.run(), name="presence"),
                     group.create_task(self._publish_usage(), name="usage"),
                     group.create_task(self._look_again(), name="views"),
                     group.create_task(self._prune(), name="prune"),
@@ -144,6 +155,7 @@ class Operator:
 
     def _reference_changed(self, reference: Reference) -> None:
         self.state.reference_changed(reference)
+        self.presence.wake()
 
     def _native_quotas_changed(self, namespace: str) -> None:
         for each in self.state.quotas:
@@ -154,6 +166,7 @@ class Operator:
         """Watch what quotas count, and follow what buffers refer to."""
         self.watches.want(self.ledger.resources(), finished_pods=self.ledger.counts_finished_pods)
         self.references.want(self.state.buffers.references())
+        self.presence.wake()
 
     async def _publish_usage(self) -> None:
         """Pass changes of usage on to the writer, and end grace periods when they are over."""

@@ -192,7 +192,8 @@ def _assert_nothing_was_refused(audit: AuditLog, operator: OperatorProcess) -> N
 def test_the_base_is_built_as_expected(installed: ControlPlane) -> None:
     built = _build(installed, BASE)
     names = {(each["kind"], each["metadata"].get("namespace"), each["metadata"]["name"]) for each in built}
-    roles = ("operator", "operator-core", "operator-counting", "operator-references", "view", "edit", "admin")
+    operator_roles = ("operator-core", "operator-counting", "operator-references", "operator-nodes")
+    roles = ("operator", *operator_roles, "view", "edit", "admin")
     assert names == {
         ("Namespace", None, SYSTEM),
         ("CustomResourceDefinition", None, "namespacequotas.moorage.dev"),

@@ -115,6 +115,8 @@ class TierRecord:
     """Of the nodes with units: how many pods had ever come to take room."""
     consumed: int = 0
     """Units whose room pods have taken since the tier was last full."""
+    taken: int = 0
+    """Those of them, and of units that were refilled meanwhile, that were taken since the record before."""
 
     @property
     def ready(self) -> int:
@@ -138,11 +140,8 @@ def observe(before: TierRecord, wanted: int, units: Units, arrivals: Mapping[str
 
     `arrivals` is, for every node that is there, how many pods have ever come to take room on it. A unit is consumed
     when it is gone from a node to which pods have come since; what goes with its node, or is claimed by another buffer,
-    is missing but not consumed. As long as no unit is missing nothing is: pods took room beyond the buffer.
+    is missing but not consumed. Nor is anything when a full tier stays full: pods took room beyond the buffer.
     """
-    after = TierRecord(wanted, units, _of(units, arrivals))
-    if after.full:
-        return after
     taken = sum(
         max(count - units.get(node, 0), 0)
         for node, count in before.units.items()
@@ -151,7 +150,9 @@ def observe(before: TierRecord, wanted: int, units: Units, arrivals: Mapping[str
     if before.full:
         # Units that appear elsewhere at once are room that was there beyond the buffer, not a refill.
         taken -= sum(max(count - before.units.get(node, 0), 0) for node, count in units.items())
-    return TierRecord(wanted, units, after.arrivals, before.consumed + max(taken, 0))
+    taken = max(taken, 0)
+    full = sum(units.values()) >= wanted
+    return TierRecord(wanted, units, _of(units, arrivals), 0 if full else before.consumed + taken, taken)
 
 
 def _of(units: Units, arrivals: Mapping[str, int]) -> dict[str, int]:

@@ -71,7 +71,7 @@ def outlook(unit: Unit, nodes: Iterable[Node], loads: Mapping[str, Load]) -> Out
         daemons = loads.get(node.name, _NO_LOAD).daemons
         empty = on_empty_node(unit, node.allocatable, daemons)
         if empty.units:
-            found[_group_name(node), empty] += 1
+            found[group_name(node), empty] += 1
             continue
         obstacles[empty.bound_by] += 1
         room = node.allocatable.get(empty.bound_by, 0) - daemons.get(empty.bound_by, 0)
@@ -91,7 +91,8 @@ def on_empty_node(unit: Unit, allocatable: Mapping[str, int], daemons: Mapping[s
     return found
 
 
-def _group_name(node: Node) -> str:
+def group_name(node: Node) -> str:
+    """Return what people call nodes like this one: by pool and instance type, or by size."""
     pool = next((node.labels[label] for label in _POOL_LABELS if label in node.labels), "")
     parts = [pool, node.labels.get(_TYPE_LABEL, "")]
     return " ".join(each for each in parts if each) or _size(node)
@@ -99,4 +100,4 @@ def _group_name(node: Node) -> str:
 
 def _size(node: Node) -> str:
     cpu = canonical(node.allocatable.get("cpu", 0))
-    return f"nodes of {cpu} cpu, {canonical(node.allocatable.get('memory', 0), binary=True)} memory"
+    return f"{cpu} cpu, {canonical(node.allocatable.get('memory', 0), binary=True)} memory"

@@ -133,9 +133,10 @@ class Refusals:
             known = self._known[node.name] = (node, refusal(self.unit, node))
         return known[1]
 
-    def forget(self, node: str) -> None:
-        """Drop a node that is gone."""
-        self._known.pop(node, None)
+    def keep(self, nodes: Mapping[str, Node]) -> None:
+        """Forget all other nodes."""
+        for name in self._known.keys() - nodes.keys():
+            del self._known[name]
 
 
 def unselected(unit: Unit, node: Node) -> str | None:

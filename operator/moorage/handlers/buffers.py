@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +11,22 @@ import msgspec
 
 from moorage.api import SpecError, parse_capacity_buffer_spec
 from moorage.api.capacitybuffer import CapacityBufferSpec, CapacityBufferStatus
+from moorage.buffer.sizing import Size
 from moorage.cluster.references import Reference
-from moorage.status.capacitybuffer import NO_REFERENCE, Unresolved, Workload, buffer_status, unsized_buffer_status
+from moorage.status.capacitybuffer import (
+    NO_REFERENCE,
+    Unresolved,
+    Workload,
+    buffer_size,
+    buffer_status,
+    unsized_buffer_status,
+)
+from moorage.status.presence import Sighting, Unseen, with_presence
 
 BufferKey = tuple[str, str]
 """Namespace and name of a buffer."""
+
+_NOT_LOOKED_FOR = Unseen("NodesUnknown", "nobody looks at nodes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +40,11 @@ class _Known:
 class Buffers:
     """Knows every CapacityBuffer and what it refers to.
 
-    `resolve` returns what is known of a referenced object.
+    `resolve` returns what is known of a referenced object, `seen` what is there of a buffer.
     """
 
     def __init__(self, resolve: Callable[[Reference], Workload | Unresolved]) -> None:
+        self.seen: Callable[[BufferKey], Sighting | Unseen] = lambda _: _NOT_LOOKED_FOR
         self._resolve = resolve
         self._known: dict[BufferKey, _Known] = {}
 
@@ -48,6 +61,19 @@ class Buffers:
         """Forget a buffer that was deleted."""
         self._known.pop((namespace, name), None)
 
+    def sizes(self) -> Iterator[tuple[BufferKey, Workload, Size]]:
+        """Return every buffer that has a size, with what it refers to; those that have the first choice come first."""
+        for key, known in sorted(self._known.items()):
+            if isinstance(known.spec, str) or known.reference is None:
+                continue
+            found = self._resolve(known.reference)
+            if isinstance(found, Unresolved):
+                continue
+            with suppress(ValueError):
+                result = buffer_size(known.spec, found)
+                if isinstance(result, Size):
+                    yield key, found, result
+
     def status(self, namespace: str, name: str) -> CapacityBufferStatus | None:
         """Return the status that a buffer should have now, or None when it is not known."""
         known = self._known.get((namespace, name))
@@ -63,9 +89,13 @@ class Buffers:
             return unsized_buffer_status("InvalidSpec", str(error), generation=known.generation)
 
     def desired(self, namespace: str, name: str) -> dict[str, Any] | None:
-        """Return the same as it is written to the API server."""
+        """Return the same with what is there of the buffer, as it is written to the API server."""
         status = self.status(namespace, name)
-        return msgspec.to_builtins(status) if status is not None else None
+        if status is None:
+            return None
+        status = with_presence(status, self.seen((namespace, name)), generation=status.observed_generation)
+        written: dict[str, Any] = msgspec.to_builtins(status)
+        return written
 
     def references(self) -> set[Reference]:
         """Return everything that buffers refer to."""

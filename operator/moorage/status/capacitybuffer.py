@@ -11,15 +11,16 @@ from moorage.api.capacitybuffer import (
     CapacityBufferSpec,
     CapacityBufferStatus,
     SizingStatus,
-    Tier,
 )
 from moorage.api.conditions import Condition
+from moorage.api.presence import Tier
 from moorage.buffer.rate import duration_text, parse_duration, parse_rate, rate_text
 from moorage.buffer.sizing import MAX_REPLICAS, Bounds, ScaleUp, Size, SizingError, Strategy, size
 from moorage.objects import PodSpec
 from moorage.quantity import canonical
 from moorage.quota.names import is_binary
 from moorage.resources import nano_of, pod_resources, with_defaults
+from moorage.scheduling import PlacementTemplate
 from moorage.status.findings import ConditionStatus, condition
 
 READY, STANDBY_UNSUPPORTED = "Ready", "StandbyUnsupported"
@@ -35,6 +36,8 @@ class Workload:
     """The shape of one unit; None when the object has no pod template."""
     replicas: int | None = None
     """The size of the workload; None for a PodTemplate."""
+    placement: PlacementTemplate | None = None
+    """What decides where a unit may run; None when the object has no pod template."""
 
 
 @dataclass(frozen=True, slots=True)

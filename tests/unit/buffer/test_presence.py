@@ -217,3 +217,11 @@ def test_consumed_counts_every_unit_that_pods_took_since_the_tier_was_last_full(
         if sum(units.values()) >= wanted:
             tally = 0
         assert record.consumed == tally
+
+
+def test_what_was_taken_in_one_step_is_told_even_when_the_tier_is_full_again() -> None:
+    record = observe(tier(20, {"a": 20}), 20, {"a": 12}, {"a": 8})
+    assert record.taken == 8
+    record = observe(record, 20, {"a": 10, "b": 10}, {"a": 10, "b": 0})
+    assert (record.taken, record.consumed) == (2, 0)
+    assert observe(record, 20, {"a": 10, "b": 10}, {"a": 10, "b": 0}).taken == 0

@@ -23,14 +23,12 @@ def test_nodes_that_are_alike_are_one_group_and_the_roomiest_group_is_first() ->
     nodes = [node("a", labels=POOL), node("b", labels=POOL), node("c", cpu="8")]
     found = outlook(a_unit(cpu="1"), nodes, {})
     assert found.groups == (
-        Group("nodes of 8 cpu, 16Gi memory", 1, Fit(8, "cpu")),
+        Group("8 cpu, 16Gi memory", 1, Fit(8, "cpu")),
         Group("default c-4x", 2, Fit(4, "cpu")),
     )
 
 
-@pytest.mark.parametrize(
-    ("units", "nodes"), [(0, 0), (1, 1), (4, 1), (5, 2), (60, 15), (180, 45)], ids=str
-)
+@pytest.mark.parametrize(("units", "nodes"), [(0, 0), (1, 1), (4, 1), (5, 2), (60, 15), (180, 45)], ids=str)
 def test_nodes_that_units_need_are_whole(units: int, nodes: int) -> None:
     assert Group("any", 1, Fit(4, "cpu")).nodes_for(units) == nodes
 
