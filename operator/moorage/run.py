@@ -11,10 +11,11 @@ import contextlib
 import gc
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from moorage.buffer.quotas import Quota
 from moorage.cluster.client import Client
 from moorage.cluster.credentials import Credentials
 from moorage.cluster.definitions import Definitions
@@ -35,7 +36,9 @@ from moorage.metrics import operator_metrics
 from moorage.quota.ledger import Ledger
 from moorage.quota.names import PODS
 from moorage.quota.native import NativeQuota
+from moorage.status.findings import RESOLVING
 from moorage.status.namespacequota import View
+from moorage.status.workload import Unresolved
 from moorage.web.health import health_app, serve
 
 logger = logging.getLogger(__name__)
@@ -79,7 +82,7 @@ class Operator:
         quotas = Quotas(self.ledger, self.watches.view)
         quotas.native.changed = self._native_quotas_changed
         self.native_feeds = self._native_feeds(quotas)
-        self.state = OperatorState(self.ledger, quotas, Buffers(self.references.known))
+        self.state = OperatorState(self.ledger, quotas, Buffers(self.references.known, self._rooms))
         self.state.writer = StatusWriter(
             self.client,
             self.state.desired,
@@ -157,7 +160,19 @@ class Operator:
         self.state.reference_changed(reference)
         self.presence.wake()
 
+    def _rooms(self, namespace: str) -> Sequence[Quota] | Unresolved:
+        """Return the quotas of a namespace as its buffers meet them, or why they are not known."""
+        for feed in self.native_feeds:
+            if feed.path in ("/api/v1/resourcequotas", f"/api/v1/namespaces/{namespace}/resourcequotas"):
+                if feed.refusal is not None:
+                    rule = 'give the operator\'s ClusterRole list, watch on resourcequotas in API group ""'
+                    return Unresolved("Forbidden", f"resourcequotas cannot be read: {feed.refusal}; {rule}")
+                if not feed.synced:
+                    return Unresolved(RESOLVING, "the quotas of the namespace are being read", pending=True)
+        return self.state.quotas.rooms(namespace)
+
     def _native_quotas_changed(self, namespace: str) -> None:
+        self.state.shares_changed(namespace)
         for each in self.state.quotas:
             if each[0] == namespace:
                 self.state.writer.mark(key_of(QUOTAS, *each))
@@ -177,15 +192,24 @@ class Operator:
                     await self.usage_changed.wait()
             self.usage_changed.clear()
             self.ledger.release_due(time.time())
-            for namespace, name in self.ledger.take_changed():
+            changed = self.ledger.take_changed()
+            for namespace, name in changed:
                 self.state.writer.mark(key_of(QUOTAS, namespace, name))
+            for namespace in {namespace for namespace, _ in changed}:
+                self.state.shares_changed(namespace)
 
     async def _look_again(self) -> None:
         """Tell the quotas concerned when a resource becomes known, or is not known any more."""
         views: Mapping[tuple[str, str | None], View] = {}
         settled, look_at_native = False, 0.0
+        native: list[tuple[bool, bool]] = []
         while True:
             now = self.watches.views()
+            listed = [(feed.synced, feed.refusal is not None) for feed in self.native_feeds]
+            if now != views or listed != native:
+                native = listed
+                for namespace in self.state.buffers.namespaces():
+                    self.state.shares_changed(namespace)
             if changed := {key[0] for key in now.keys() | views.keys() if now.get(key) != views.get(key)}:
                 views = now
                 for key in self.ledger.quotas_counting(changed):

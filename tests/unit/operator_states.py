@@ -14,8 +14,8 @@ from moorage.handlers.buffers import Buffers
 from moorage.handlers.operator import OperatorState
 from moorage.handlers.quotas import Quotas
 from moorage.quota.ledger import Ledger
-from moorage.status.capacitybuffer import NO_REFERENCE, Unresolved, Workload
 from moorage.status.namespacequota import View
+from moorage.status.workload import NO_REFERENCE, Unresolved, Workload
 
 
 class NoCredentials:
@@ -41,7 +41,8 @@ def operator_state(
 ) -> OperatorState:
     """Return a state whose buffers resolve what they refer to by `resolve`. To be called inside an event loop."""
     ledger = Ledger()
-    state = OperatorState(ledger, Quotas(ledger, known or Known()), Buffers(resolve))
+    quotas = Quotas(ledger, known or Known())
+    state = OperatorState(ledger, quotas, Buffers(resolve, quotas.rooms))
     client = Client(NoCredentials())
     state.writer = StatusWriter(client, state.desired, gone=lambda *_: None, now=lambda: datetime.now(UTC))
     return state

@@ -55,8 +55,9 @@ class ScalableRef(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             str,
             doc(
                 """
-                API group of the workload, such as apps or batch. Left out or empty: the core group
-                (ReplicationController), so a Deployment needs apiGroup: apps.
+                API group of the workload, such as apps or batch. Left out or empty: the kind is looked for in the core
+                group, then in apps and batch (Karpenter takes a Deployment for one of apps too, Cluster Autoscaler only
+                with apiGroup: apps).
                 """
             ),
             Meta(max_length=253),
@@ -128,7 +129,9 @@ class CapacityBufferSpec(msgspec.Struct, frozen=True, kw_only=True, rename="came
                 """
                 The workload that the buffer serves: its pods give the shape of one unit, and its replicas are what
                 percentage refers to. Any kind with a scale subresource, or Job (by its parallelism). Not together with
-                podTemplateRef. Example: {apiGroup: apps, kind: Deployment, name: web}
+                podTemplateRef. Without any size beside it the buffer has none: Ready is False, reason NoSize (as in
+                Cluster Autoscaler; Karpenter would hold 0 and call that ready). Example: {apiGroup: apps, kind:
+                Deployment, name: web}
                 """
             ),
         ]
@@ -173,7 +176,9 @@ class CapacityBufferSpec(msgspec.Struct, frozen=True, kw_only=True, rename="came
                 """
                 Units as a percentage of the workload's replicas, rounded up: 20 of 11 replicas is 3; more than 100 is
                 allowed. Goes with scalableRef only. Of replicas and percentage the larger counts; with sizing it is a
-                floor. Left out: no floor.
+                floor. Left out: no floor. Of a workload at zero it is 0, whatever limits would hold (as in Cluster
+                Autoscaler; Karpenter would fill limits): give replicas or sizing to keep units then. Counted exactly,
+                beyond 32 bits too.
                 """
             ),
         ]
@@ -186,9 +191,14 @@ class CapacityBufferSpec(msgspec.Struct, frozen=True, kw_only=True, rename="came
                 """
                 A cap on the sum of all units' requests: as many units as fit into every resource named here that a
                 unit requests, rounded down. With {cpu: "4"} and units that request 1500m it is 2. Names are those of
-                container requests (cpu, memory, nvidia.com/gpu), not those of quotas (requests.cpu, pods). Alone,
-                without sizing, replicas and percentage, it is the size itself. At most 100 names, at least one. Left
-                out: no cap.
+                container requests (cpu, memory, nvidia.com/gpu), not those of quotas (requests.cpu, pods), which
+                would cap nothing and are refused, as an empty map and amounts below zero are. Alone, without sizing,
+                replicas and percentage, it is the size itself. At most 100 names, at least one. Left out: no cap.
+
+                Where a unit has no request but a limit, its limit is its request, as the API server has it. When no
+                unit requests any of the names, there is no size, even with replicas: Ready is False, reason
+                LimitsMatchNothing (as in Cluster Autoscaler; Karpenter ignores such limits). A quotient beyond
+                2147483647 counts as that, and Ready says so (reason Clamped).
                 """
             ),
             map_of_at_most(100),
@@ -210,6 +220,22 @@ class CapacityBufferSpec(msgspec.Struct, frozen=True, kw_only=True, rename="came
                 """
             ),
             Meta(max_length=253),
+        ]
+        | None
+    ) = None
+
+    priority: (
+        Annotated[
+            int,
+            doc(
+                """
+                Which of the namespace's buffers is served first when its quotas do not leave room for all of them: the
+                one with the higher number; of equal ones the older. It has nothing to do with the priority of pods.
+                Left out: 0.
+                """,
+                format="int32",
+            ),
+            Meta(ge=-1_000_000_000, le=1_000_000_000),
         ]
         | None
     ) = None
@@ -252,6 +278,13 @@ class SizingStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
     ] = {}
     floor: Annotated[Count, doc("The larger of replicas and percentage; missing when neither is given.")] | None = None
     cap: Annotated[Count, doc("Units that fit into limits; missing without limits.")] | None = None
+    room: (
+        Annotated[
+            Count,
+            doc("Units that the namespace's quotas leave room for; missing while that is enough. See LimitedByQuotas."),
+        ]
+        | None
+    ) = None
     explanation: Annotated[
         str,
         doc("How the numbers came about, such as: active 60 = 2 pods/s x 30s; standby 120 = 2 pods/s x 90s - 60"),
@@ -316,6 +349,9 @@ class CapacityBufferStatus(msgspec.Struct, frozen=True, kw_only=True, rename="ca
 
             StandbyUnsupported: standby capacity is asked for and would buy nothing, since a resume takes no less time
             than a new node.
+
+            LimitedByQuotas: quotas of the namespace leave room for fewer units than are wanted; the message names the
+            quotas and the buffers that were served before (see spec.priority). Units count as if they ran.
             """
         ),
     ] = ()

@@ -58,7 +58,8 @@ class Bounds:
 
     `limits` caps the sum of the units' requests and `unit` is what one unit requests, both in nano-units by resource.
     `workload_replicas` is the size of the workload that `percentage` refers to; without a workload it is None and
-    `percentage` is ignored, as upstream does.
+    `percentage` is ignored, as upstream does. `room` is how many units the namespace's quotas leave room for, when that
+    is fewer than all.
     """
 
     replicas: int | None = None
@@ -66,6 +67,7 @@ class Bounds:
     workload_replicas: int | None = None
     limits: Mapping[str, int] | None = None
     unit: Mapping[str, int] | None = None
+    room: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +78,10 @@ class Size:
     active: int
     standby: int
     bound_by: str
-    """What decided the total: `rate`, `replicas`, `percentage`, `limits` or `int32`."""
+    """What decided the total: `rate`, `replicas`, `percentage`, `limits`, `quotas` or `int32`."""
     floor: int | None
     cap: int | None
+    room: int | None
     explanation: str
 
 
@@ -105,8 +108,10 @@ def size(scale_up: ScaleUp | None, bounds: Bounds, strategy: Strategy | None = N
         total, bound_by = cap if cap is not None else total, "limits"
     if total > MAX_REPLICAS:
         total, bound_by = MAX_REPLICAS, "int32"
+    if bounds.room is not None and bounds.room < total:
+        total, bound_by = bounds.room, "quotas"
     active, standby = _split(total, scale_up, strategy)
-    result = Size(total, active, standby, bound_by, floor, cap, explanation="")
+    result = Size(total, active, standby, bound_by, floor, cap, bounds.room, explanation="")
     explanation = "; ".join([*_explain(result, scale_up, strategy), *_notes(result, floor_text)])
     return replace(result, explanation=explanation)
 
@@ -172,6 +177,8 @@ def _notes(result: Size, floor_text: str) -> list[str]:
         notes.append(f"cap {result.cap} {_cap_state(result, result.cap)}")
     if result.bound_by == "int32":
         notes.append(f"{MAX_REPLICAS} is the largest count that Kubernetes stores")
+    if result.bound_by == "quotas":
+        notes.append(f"quotas leave room for {result.room}, which decides")
     return notes
 
 
@@ -179,7 +186,7 @@ def _floor_state(result: Size, floor: int) -> str:
     if result.bound_by in ("replicas", "percentage"):
         return "decides"
     if floor > result.replicas:
-        return "is cut" if result.bound_by == "int32" else "is cut by the cap"
+        return f"is cut{_CUT_BY.get(result.bound_by, '')}"
     return "is just met" if floor == result.replicas else "is exceeded"
 
 
@@ -213,6 +220,7 @@ def _explain(result: Size, scale_up: ScaleUp | None, strategy: Strategy | None) 
     ]
 
 
+_CUT_BY = {"limits": " by the cap", "quotas": " by quotas"}
 _SOURCE = {
     "replicas": "spec.replicas",
     "percentage": "spec.percentage",

@@ -22,8 +22,8 @@ from moorage.cluster.feed import Feed, Pace
 from moorage.cluster.wire import parse_resource_version
 from moorage.objects import PodSpec, PodTemplate
 from moorage.scheduling import PlacementTemplate
-from moorage.status.capacitybuffer import Unresolved, Workload
 from moorage.status.findings import RESOLVING
+from moorage.status.workload import Unresolved, Workload
 
 logger = logging.getLogger(__name__)
 

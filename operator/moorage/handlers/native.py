@@ -24,6 +24,7 @@ class _Selector(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class _Spec(msgspec.Struct, frozen=True, rename="camel"):
+    hard: ResourceList | None = None
     scopes: list[str] | None = None
     scope_selector: _Selector | None = None
 
@@ -64,6 +65,8 @@ def read_native(encoded: bytes) -> NativeQuota:
             ]
         ),
         used=amounts(found.status.used),
+        hard=amounts(found.spec.hard),
+        owner=next((each.name for each in found.metadata.owner_references or () if each.kind == "NamespaceQuota"), ""),
     )
 
 

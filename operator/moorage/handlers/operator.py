@@ -42,19 +42,38 @@ class OperatorState:
         """Called when a spec came, changed or went."""
         self._uids: dict[StatusKey, str] = {}
         self._described: set[StatusKey] = set()
-        """Objects that had a status when their spec was last taken in."""
+        """Objects that have had a status since their spec was last taken in."""
 
     def __copy__(self) -> OperatorState:
         """kopf copies the memo for each object; they all share this one."""
         return self
 
-    def accept(self, key: StatusKey, *, uid: str, generation: int, spec: dict[str, Any], described: bool) -> None:
+    def accept(
+        self,
+        key: StatusKey,
+        *,
+        uid: str,
+        generation: int,
+        spec: dict[str, Any],
+        described: bool,
+        created: str = "",
+    ) -> None:
         """Take in the spec of one of our objects; `described` tells whether it has a status already."""
         self._uids[key] = uid
         (self._described.add if described else self._described.discard)(key)
-        self._book(key.plural).accept(key.namespace, key.name, generation=generation, spec=spec)
+        if key.plural == BUFFERS:
+            self.buffers.accept(key.namespace, key.name, generation=generation, spec=spec, created=created)
+        else:
+            self.quotas.accept(key.namespace, key.name, generation=generation, spec=spec)
         self.specs_changed()
         self.writer.mark(key)
+        self.shares_changed(key.namespace)
+
+    def observe(self, key: StatusKey, *, uid: str, resource_version: int, status: Status) -> None:
+        """Take in what the API server holds for one of our objects."""
+        if status and self._uids.get(key) == uid:
+            self._described.add(key)
+        self.writer.observe(key, uid=uid, resource_version=resource_version, status=status)
 
     def remove(self, key: StatusKey, *, uid: str) -> None:
         """Forget one of our objects, unless it was made anew under the same name: kopf does not order the two."""
@@ -65,6 +84,7 @@ class OperatorState:
         self._book(key.plural).remove(key.namespace, key.name)
         self.writer.forget(key)
         self.specs_changed()
+        self.shares_changed(key.namespace)
 
     def known(self) -> dict[StatusKey, str]:
         """Return the uids of the objects that are known now."""
@@ -93,6 +113,12 @@ class OperatorState:
         """Have the buffers sized anew that refer to an object."""
         for namespace, name in self.buffers.referring_to(reference):
             self.writer.mark(key_of(BUFFERS, namespace, name))
+        self.shares_changed(reference.namespace)
+
+    def shares_changed(self, namespace: str) -> None:
+        """Share out anew what the quotas of a namespace leave, and have the buffers sized anew that this concerns."""
+        for key in self.buffers.share_out(namespace):
+            self.writer.mark(key_of(BUFFERS, *key))
 
     def _book(self, plural: str) -> Quotas | Buffers:
         return self.quotas if plural == QUOTAS else self.buffers
@@ -113,6 +139,7 @@ def registry(credentials: CredentialsSource) -> kopf.OperatorRegistry:
             generation=int(meta["generation"]),
             spec=body.get("spec") or {},
             described=bool(body.get("status")),
+            created=meta["creationTimestamp"],
         )
 
     async def observe(*, memo: Any, type: str | None, body: kopf.Body, resource: kopf.Resource, **_: Any) -> None:
@@ -122,7 +149,7 @@ def registry(credentials: CredentialsSource) -> kopf.OperatorRegistry:
             memo.remove(key, uid=meta["uid"])
             return
         version = int(meta["resourceVersion"])
-        memo.writer.observe(key, uid=meta["uid"], resource_version=version, status=body.get("status") or {})
+        memo.observe(key, uid=meta["uid"], resource_version=version, status=body.get("status") or {})
 
     # The ids are what the log and kopf's annotations name a handler by.
     kopf.on.login(registry=handlers, id="login")(login)

@@ -66,6 +66,7 @@ class Presence:
         async with asyncio.TaskGroup() as tasks:
             following: asyncio.Task[None] | None = None
             while True:
+                began = time.monotonic()
                 wishes = self._wishes()
                 if wishes and following is None and self._watches.clusterwide:
                     self._began = time.monotonic()
@@ -73,8 +74,8 @@ class Presence:
                 elif not wishes and following is not None:
                     following.cancel()
                     following = None
-                spent = self._look_for(wishes)
-                await asyncio.sleep(max(_PAUSE_SECONDS, spent * _SHARE))
+                self._look_for(wishes)
+                await asyncio.sleep(max(_PAUSE_SECONDS, (time.monotonic() - began) * _SHARE))
                 await self._woken(_LOOK_AGAIN_SECONDS if wishes else None)
 
     async def _woken(self, seconds: float | None) -> None:
@@ -89,21 +90,19 @@ class Presence:
         self._dirty = True
         self._wake.set()
 
-    def _look_for(self, wishes: Mapping[BufferKey, Wish]) -> float:
-        """Look, if anything has changed; return how many seconds that took."""
-        began = time.monotonic()
+    def _look_for(self, wishes: Mapping[BufferKey, Wish]) -> None:
+        """Look, if anything has changed."""
         self._arrange(wishes)
         try:
             seen = self._look(wishes)
         except Exception:
             # A bug. The buffers keep what was seen last, and everything else goes on.
             logger.exception("what is there of buffers could not be found out")
-            return time.monotonic() - began
+            return
         changed = [key for key, each in seen.items() if self._seen.get(key) != each]
         self._seen = seen
         for key in changed:
             self._on_change(key)
-        return time.monotonic() - began
 
     def _arrange(self, wishes: Mapping[BufferKey, Wish]) -> None:
         """Have watched what the wishes need, and no more."""

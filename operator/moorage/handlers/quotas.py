@@ -11,6 +11,7 @@ import msgspec
 
 from moorage.api import SpecError, parse_namespace_quota_spec
 from moorage.api.namespacequota import NamespaceQuotaStatus
+from moorage.buffer.quotas import Quota
 from moorage.handlers.native import NativeQuotas
 from moorage.quota.ledger import Ledger, QuotaKey
 from moorage.quota.native import Difference, differences
@@ -25,6 +26,7 @@ from moorage.status.namespacequota import (
     quota_status,
 )
 from moorage.status.native import DifferenceLog, native_status
+from moorage.status.workload import Unresolved
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,14 @@ class Quotas:
                 used = self._ledger.usage(*key).used
                 hard = {name: limit for name, limit in known.rules.hard.items() if name in used}
                 yield key, hard, {name: used[name] for name in known_names(known.rules, self._views_of(key[0]))}
+
+    def rooms(self, namespace: str) -> list[Quota] | Unresolved:
+        """Return the quotas of a namespace as its buffers meet them: the native ones that were not made for ours."""
+        return [
+            Quota(f"ResourceQuota {each.name}", each.hard, each.used, each.requirements)
+            for each in self.native.of(namespace)
+            if not each.owner
+        ]
 
     def differences(self) -> Iterator[tuple[QuotaKey, Difference]]:
         """Iterate over the numbers in which native quotas differ now."""

@@ -9,7 +9,8 @@ from typing import Any
 from moorage.density.units import Unit, unit
 from moorage.handlers.buffers import BufferKey, Buffers
 from moorage.handlers.sight import Wish
-from moorage.status.capacitybuffer import Workload, unit_requests
+from moorage.status.capacitybuffer import unit_requests
+from moorage.status.workload import Workload
 
 
 class Wishes:
@@ -26,16 +27,16 @@ class Wishes:
     def __call__(self) -> dict[BufferKey, Wish]:
         """Return what is to be looked for now, those first that have the first choice."""
         wishes: dict[BufferKey, Wish] = {}
-        for key, found, size in self._buffers.sizes():
+        for target in self._buffers.targets():
             with suppress(ValueError):  # requests that nobody can read; the size says so where it matters
-                if (shape := self._unit(key, found)) is not None:
-                    namespace, name = key
-                    wishes[key] = Wish(
+                if (shape := self._unit(target.key, target.workload)) is not None:
+                    namespace, name = target.key
+                    wishes[target.key] = Wish(
                         shape,
-                        size.active,
-                        size.standby,
+                        target.active,
+                        target.standby,
                         standby_of=f"{namespace}/{name}-standby",
-                        consumed=_consumed(self._stored(key)),
+                        consumed=_consumed(self._stored(target.key)),
                     )
         for key in self._units.keys() - wishes.keys():
             del self._units[key]

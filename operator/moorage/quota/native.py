@@ -20,6 +20,9 @@ class NativeQuota(msgspec.Struct, frozen=True):
     resource_version: int
     requirements: frozenset[Requirement]
     used: Mapping[str, int]
+    hard: Mapping[str, int] = {}
+    owner: str = ""
+    """The NamespaceQuota that it was made for; empty for one of somebody else."""
 
 
 @dataclass(frozen=True, slots=True)

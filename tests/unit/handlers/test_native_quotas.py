@@ -43,7 +43,12 @@ class TestReading:
                 }
             ),
             used=nano(**{"pods": "3", "requests.memory": "1Gi"}),
+            hard=nano(pods="9"),
         )
+
+    def test_one_that_was_made_for_a_namespace_quota_names_it(self) -> None:
+        owner = b'"ownerReferences": [{"kind": "NamespaceQuota", "name": "ours", "uid": "u2"}], "uid": "u1"'
+        assert read_native(ENCODED.replace(b'"uid": "u1"', owner)).owner == "ours"
 
     @pytest.mark.parametrize(
         "rest", ["", ', "spec": {}, "status": {}', ', "spec": {"scopes": null, "scopeSelector": {}}']
