@@ -59,24 +59,69 @@ class Outlook:
         return bool(self.groups)
 
 
-def outlook(unit: Unit, nodes: Iterable[Node], loads: Mapping[str, Load]) -> Outlook:
-    """Judge every node as if it were empty, ready and resumed."""
-    found: Counter[tuple[str, Fit]] = Counter()
-    obstacles: Counter[str] = Counter()
-    largest: dict[str, int] = {}
-    for node in nodes:
-        if reason := refusal(unit, node, emptied=True):
-            obstacles[reason] += 1
-            continue
-        daemons = loads.get(node.name, _NO_LOAD).daemons
-        empty = on_empty_node(unit, node.allocatable, daemons)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Verdict:
+    """What one node says of a unit, shared by nodes that say the same."""
+
+    group: str = ""
+    fit: Fit | None = None
+    obstacle: str = ""
+
+
+class Prospects:
+    """Judges nodes for one unit as if they were empty, ready and resumed; a node is judged anew when it changes."""
+
+    def __init__(self, unit: Unit) -> None:
+        self._unit = unit
+        self._known: dict[str, tuple[Node, int, _Verdict, int]] = {}
+        """By name: the node, the version of its daemons, the verdict, and how much it has of what is too little."""
+        self._verdicts: dict[tuple[str, Fit | None, str], _Verdict] = {}
+
+    def outlook(self, nodes: Iterable[Node], loads: Mapping[str, Load]) -> Outlook:
+        """Return what all nodes say together."""
+        counts: Counter[_Verdict] = Counter()
+        largest: dict[str, int] = {}
+        known = self._known
+        self._known = {}
+        for node in nodes:
+            load = loads.get(node.name, _NO_LOAD)
+            judged = known.get(node.name)
+            if judged is None or judged[0] is not node or judged[1] != load.daemons_changed:
+                verdict, has = self._judge(node, load.daemons)
+                judged = (node, load.daemons_changed, verdict, has)
+            self._known[node.name] = judged
+            counts[judged[2]] += 1
+            if judged[2].fit is not None and not judged[2].fit.units:
+                bound_by = judged[2].fit.bound_by
+                largest[bound_by] = max(largest.get(bound_by, 0), judged[3])
+        return _outlook(counts, largest)
+
+    def _judge(self, node: Node, daemons: Mapping[str, int]) -> tuple[_Verdict, int]:
+        if reason := refusal(self._unit, node, emptied=True):
+            return self._shared("", None, reason), 0
+        empty = on_empty_node(self._unit, node.allocatable, daemons)
         if empty.units:
-            found[group_name(node), empty] += 1
-            continue
-        obstacles[empty.bound_by] += 1
-        room = node.allocatable.get(empty.bound_by, 0) - daemons.get(empty.bound_by, 0)
-        largest[empty.bound_by] = max(largest.get(empty.bound_by, 0), room)
-    groups = [Group(name, count, each) for (name, each), count in found.items()]
+            return self._shared(group_name(node), empty, ""), 0
+        has = node.allocatable.get(empty.bound_by, 0) - daemons.get(empty.bound_by, 0)
+        return self._shared("", empty, empty.bound_by), has
+
+    def _shared(self, group: str, fit: Fit | None, obstacle: str) -> _Verdict:
+        return self._verdicts.setdefault((group, fit, obstacle), _Verdict(group, fit, obstacle))
+
+
+def outlook(unit: Unit, nodes: Iterable[Node], loads: Mapping[str, Load]) -> Outlook:
+    """Judge nodes for a unit once."""
+    return Prospects(unit).outlook(nodes, loads)
+
+
+def _outlook(counts: Mapping[_Verdict, int], largest: Mapping[str, int]) -> Outlook:
+    obstacles: Counter[str] = Counter()
+    groups = []
+    for verdict, count in counts.items():
+        if verdict.fit is not None and verdict.fit.units:
+            groups.append(Group(verdict.group, count, verdict.fit))
+        else:
+            obstacles[verdict.obstacle] += count
     groups.sort(key=lambda group: (-group.fit.units, -group.nodes, group.name))
     return Outlook(tuple(groups), obstacles, largest)
 

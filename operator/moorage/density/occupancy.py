@@ -42,6 +42,8 @@ class Load:
     """How many pods of a namespace have which labels."""
     arrivals: int = 0
     """How many pods have ever come to take room, daemons not counted. It only grows."""
+    daemons_changed: int = 0
+    """How often `daemons` has changed. It only grows."""
 
 
 class Occupancy:
@@ -81,7 +83,9 @@ class Occupancy:
             _shift(total, PODS, sign * NANO)
         if pod.labels is not None:
             _shift(load.kinds, (pod.namespace, pod.labels), sign)
-        self.daemons_changed += pod.daemon
+        if pod.daemon:
+            load.daemons_changed += 1
+            self.daemons_changed += 1
         self.touched.add(pod.node)
 
 

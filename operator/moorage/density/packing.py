@@ -8,7 +8,7 @@ filter: an overcommitted resource that a unit does not request does not matter t
 from __future__ import annotations
 
 import heapq
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -104,23 +104,29 @@ class Packing:
 
     def _place_one_by_one(self, wanted: int, topology: Topology, among: Iterable[Node]) -> dict[str, int]:
         """Place each unit where there are fewest of its peers, which leaves most places to those that follow."""
-        requests, placed = self._requests, dict[str, int]()
-        waiting = [(topology.crowd(node), place, node) for place, node in enumerate(self._open(topology, among))]
+        placed: dict[str, int] = {}
+        domains: dict[tuple[str | None, ...], deque[Node]] = {}
+        for node in self._open(topology, among):
+            domains.setdefault(topology.domain(node), deque()).append(node)
+        waiting = [(topology.crowd(nodes[0]), place, nodes) for place, nodes in enumerate(domains.values())]
         heapq.heapify(waiting)
-        refused: list[tuple[int, int, Node]] = []
+        refused: list[tuple[int, int, deque[Node]]] = []
         while waiting and wanted > 0:
-            crowd, place, node = heapq.heappop(waiting)
+            crowd, place, nodes = heapq.heappop(waiting)
+            node = nodes[0]
             if (now := topology.crowd(node)) != crowd:
-                heapq.heappush(waiting, (now, place, node))
+                heapq.heappush(waiting, (now, place, nodes))
             elif topology.obstacle(node) is not None:
-                refused.append((crowd, place, node))
+                refused.append((crowd, place, nodes))
             else:
-                self._room.take(requests, node, 1)
+                self._room.take(self._requests, node, 1)
                 placed[node.name] = placed.get(node.name, 0) + 1
                 wanted -= 1
                 opened = topology.place(node)
-                if self._room.fit(requests, node).units:
-                    heapq.heappush(waiting, (topology.crowd(node), place, node))
+                if not self._room.fit(self._requests, node).units:
+                    nodes.popleft()
+                if nodes:
+                    heapq.heappush(waiting, (topology.crowd(nodes[0]), place, nodes))
                 if opened:
                     for each in refused:
                         heapq.heappush(waiting, each)

@@ -44,6 +44,11 @@ class Topology:
                     even.note(node, peers)
         self._starts_alone = all(each.chooses_itself for each in self._near)
 
+    def domain(self, node: Node) -> tuple[str | None, ...]:
+        """Return what the rules know of a node: two nodes with the same answer are the same to them."""
+        keys = [*(rule.key for rule in (*self._near, *self._apart)), *(even.key for even in self._even)]
+        return (*(node.labels.get(key) for key in keys), node.name if self._one_per_node else None)
+
     def obstacle(self, node: Node) -> str | None:
         """Return which rule forbids one more unit on a node now; None when none does."""
         if self._one_per_node and node.name in self._used_ports:
@@ -88,14 +93,18 @@ class _Near:
         self._namespaces = None if everywhere else set(term.namespaces or (unit.namespace,))
         self.chooses_itself = self._chooses(unit.namespace, unit.labels)
         self.peers: Counter[str] = Counter()
+        self._known: dict[tuple[str, Labels], bool] = {}
 
     def note(self, node: Node, peers: Peers) -> None:
         """Take in the pods of a node."""
         domain = node.labels.get(self.key)
         if domain is None:
             return
-        for (namespace, labels), count in peers.items():
-            if self._chooses(namespace, dict(labels)):
+        for kind, count in peers.items():
+            chosen = self._known.get(kind)
+            if chosen is None:
+                chosen = self._known[kind] = self._chooses(kind[0], dict(kind[1]))
+            if chosen:
                 self.peers[domain] += count
 
     def has_peer(self, node: Node) -> bool:
@@ -121,6 +130,7 @@ class _Even:
         self._selector = _with_label_keys(constraint.label_selector, unit.labels, constraint.match_label_keys)
         self._counts_itself = selects(self._selector, unit.labels)
         self._counts: Counter[str] = Counter()
+        self._known: dict[tuple[str, Labels], bool] = {}
         self._levels: Counter[int] | None = None
         """How many domains have how many peers; made when the first unit is placed."""
         self._lowest = 0
@@ -129,11 +139,14 @@ class _Even:
         """Take in a node, which must have the labels of all constraints, and its pods."""
         if not self._counts_node(node):
             return
-        self._counts[node.labels[self.key]] += sum(
-            count
-            for (namespace, labels), count in peers.items()
-            if namespace == self._unit.namespace and selects(self._selector, dict(labels))
-        )
+        found = 0
+        for kind, count in peers.items():
+            chosen = self._known.get(kind)
+            if chosen is None:
+                own_namespace = kind[0] == self._unit.namespace
+                chosen = self._known[kind] = own_namespace and selects(self._selector, dict(kind[1]))
+            found += count * chosen
+        self._counts[node.labels[self.key]] += found
 
     def count(self, node: Node) -> int:
         """Return the peers in a node's domain."""

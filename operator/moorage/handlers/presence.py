@@ -74,7 +74,7 @@ class Presence:
                 elif not wishes and following is not None:
                     following.cancel()
                     following = None
-                self._look_for(wishes)
+                await self._look_for(wishes)
                 await asyncio.sleep(max(_PAUSE_SECONDS, (time.monotonic() - began) * _SHARE))
                 await self._woken(_LOOK_AGAIN_SECONDS if wishes else None)
 
@@ -90,11 +90,11 @@ class Presence:
         self._dirty = True
         self._wake.set()
 
-    def _look_for(self, wishes: Mapping[BufferKey, Wish]) -> None:
+    async def _look_for(self, wishes: Mapping[BufferKey, Wish]) -> None:
         """Look, if anything has changed."""
         self._arrange(wishes)
         try:
-            seen = self._look(wishes)
+            seen = await self._look(wishes)
         except Exception:
             # A bug. The buffers keep what was seen last, and everything else goes on.
             logger.exception("what is there of buffers could not be found out")
@@ -118,7 +118,7 @@ class Presence:
         if minding and self._watches.want_labels(keys):
             self._relists = {feed.path: feed.counters.relists for feed in self._watches.pod_feeds}
 
-    def _look(self, wishes: Mapping[BufferKey, Wish]) -> dict[BufferKey, Sighting | Unseen]:
+    async def _look(self, wishes: Mapping[BufferKey, Wish]) -> dict[BufferKey, Sighting | Unseen]:
         if (unseen := self._unseen()) is not None:
             self._dirty = True
             return dict.fromkeys(wishes, unseen)
@@ -126,15 +126,18 @@ class Presence:
             return self._seen
         self._dirty, self._looked_for = False, wishes
         residents = self._watches.residents
-        found = self._sight.look(
+        found: dict[BufferKey, Sighting | Unseen] = {}
+        for key, each in self._sight.look(
             wishes,
             self._nodes.by_name,
             residents.occupancy.loads,
             places={key: residents.places((key[0], wish.placeholders)) for key, wish in wishes.items()},
             nodes_version=self._nodes.version,
             daemons_version=residents.occupancy.daemons_changed,
-        )
-        return {**found}
+        ):
+            found[key] = each
+            await asyncio.sleep(0)  # nothing else shall wait for all buffers
+        return found
 
     def _unseen(self) -> Unseen | None:
         """Return why nothing can be said now."""

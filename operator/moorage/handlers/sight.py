@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from moorage.buffer.presence import Found, TierRecord, Units, begin, most_wanted, observe, refill, share
-from moorage.density.groups import Outlook, group_name, outlook
+from moorage.density.groups import Outlook, Prospects, group_name
 from moorage.density.nodes import Node, State
 from moorage.density.occupancy import Load
 from moorage.density.packing import Packing, Room
@@ -38,6 +38,7 @@ class _Memory:
 
     unit: Unit
     refusals: Refusals
+    prospects: Prospects
     active: TierRecord | None = None
     standby: TierRecord | None = None
     outlook: Outlook | None = None
@@ -62,8 +63,8 @@ class Sight:
         places: Mapping[BufferKey, Mapping[str, int]],
         nodes_version: int,
         daemons_version: int,
-    ) -> dict[BufferKey, Sighting]:
-        """Return what is there of each buffer; those that come first in `wishes` have the first choice.
+    ) -> Iterator[tuple[BufferKey, Sighting]]:
+        """Return what is there of one buffer after another; those that come first in `wishes` have the first choice.
 
         `places` are the placeholders of a buffer by node. The versions tell when nodes and their daemons changed.
         """
@@ -72,18 +73,17 @@ class Sight:
             self._sort(nodes)
         for key in self._memory.keys() - wishes.keys():
             del self._memory[key]
-        room, seen = Room(loads), {}
+        room = Room(loads)
         for key, wish in wishes.items():
             memory = self._remembered(key, wish)
             if memory.outlook is None or memory.outlook_of != (nodes_version, daemons_version):
                 memory.outlook_of = (nodes_version, daemons_version)
-                memory.outlook = outlook(wish.unit, nodes.values(), loads)
+                memory.outlook = memory.prospects.outlook(nodes.values(), loads)
             if wish.placeholders:
                 memory.places = {State.RUNNING: _usable(places.get(key, {}), nodes)}
             else:
                 memory.places = self._find(wish, memory, room, nodes, loads)
-            seen[key] = self._record(wish, memory, nodes, loads)
-        return seen
+            yield key, self._record(wish, memory, nodes, loads)
 
     def _sort(self, nodes: Mapping[str, Node]) -> None:
         self._by_state = {state: [] for state in State}
@@ -95,9 +95,10 @@ class Sight:
     def _remembered(self, key: BufferKey, wish: Wish) -> _Memory:
         memory = self._memory.get(key)
         if memory is None:
-            memory = self._memory[key] = _Memory(wish.unit, Refusals(wish.unit))
+            memory = self._memory[key] = _Memory(wish.unit, Refusals(wish.unit), Prospects(wish.unit))
         elif memory.unit is not wish.unit:
-            memory.unit, memory.refusals, memory.outlook = wish.unit, Refusals(wish.unit), None
+            memory.unit, memory.outlook = wish.unit, None
+            memory.refusals, memory.prospects = Refusals(wish.unit), Prospects(wish.unit)
         return memory
 
     def _find(

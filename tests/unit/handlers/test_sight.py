@@ -42,7 +42,7 @@ class World:
     def look(
         self, wishes: Mapping[tuple[str, str], Wish], places: Mapping[tuple[str, str], Mapping[str, int]] | None = None
     ) -> dict[tuple[str, str], Sighting]:
-        return self.sight.look(
+        look = self.sight.look(
             wishes,
             self.nodes,
             self.occupancy.loads,
@@ -50,6 +50,7 @@ class World:
             nodes_version=self.version,
             daemons_version=self.occupancy.daemons_changed,
         )
+        return dict(look)
 
     def tiers(self, wish: Wish) -> tuple[TierSighting, TierSighting]:
         seen = self.look({WEB: wish})[WEB]
