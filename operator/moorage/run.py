@@ -12,7 +12,7 @@ import gc
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from moorage.buffer.quotas import Quota
@@ -23,12 +23,15 @@ from moorage.cluster.errors import ClusterError
 from moorage.cluster.feed import Feed, Pace
 from moorage.cluster.references import Reference, References
 from moorage.cluster.status_writer import StatusWriter
+from moorage.handlers.alarms import Alarms
 from moorage.handlers.buffers import Buffers
 from moorage.handlers.embedding import EmbeddedKopf, set_on_signals
+from moorage.handlers.lives import Lives
 from moorage.handlers.native import NativeQuotaSink, read_native
 from moorage.handlers.nodes import Nodes
 from moorage.handlers.operator import BUFFERS, GROUP, KINDS, QUOTAS, VERSION, OperatorState, key_of, registry, settings
 from moorage.handlers.presence import Presence
+from moorage.handlers.provisioning import Limits, Provisioning
 from moorage.handlers.quotas import Quotas
 from moorage.handlers.watches import Watches
 from moorage.handlers.wishes import Wishes
@@ -57,6 +60,7 @@ class Options:
     """Port of the HTTP app; 0 picks a free one."""
     verify_interval: float = 900.0
     """How often the ledger is proved against the API server."""
+    provisioning: Limits = field(default_factory=Limits)
     prune_interval: float = 300.0
     """How often objects are looked for whose deletion was missed."""
 
@@ -82,7 +86,16 @@ class Operator:
         quotas = Quotas(self.ledger, self.watches.view)
         quotas.native.changed = self._native_quotas_changed
         self.native_feeds = self._native_feeds(quotas)
-        self.state = OperatorState(self.ledger, quotas, Buffers(self.references.known, self._rooms))
+        self.alarms: Alarms[tuple[str, str]] = Alarms(lambda key: self.state.buffer_due(*key))
+        buffers = Buffers(self.references.known, self._rooms, Lives(self.alarms))
+        self.state = OperatorState(self.ledger, quotas, buffers)
+        self.provisioning = self.state.provisioning = Provisioning(
+            self.client,
+            namespaces=options.namespaces,
+            changed=lambda key: self.state.buffer_changed(*key),
+            alarms=self.alarms,
+            limits=options.provisioning,
+        )
         self.state.writer = StatusWriter(
             self.client,
             self.state.desired,
@@ -90,13 +103,13 @@ class Operator:
             now=lambda: datetime.now(UTC),
         )
         self.state.specs_changed = self._specs_changed
-        self.presence = Presence(
+        self.presence = self.state.presence = Presence(
             self.watches,
             Nodes(self.client),
-            Wishes(self.state.buffers, lambda key: self.state.writer.held(key_of(BUFFERS, *key))),
-            on_change=lambda key: self.state.writer.mark(key_of(BUFFERS, *key)),
+            Wishes(buffers, self.provisioning, lambda key: self.state.writer.held(key_of(BUFFERS, *key))),
+            on_change=lambda key: self.state.buffer_changed(*key),
+            on_taken=self._units_taken,
         )
-        self.state.buffers.seen = self.presence.seen
         self.kopf = EmbeddedKopf(
             registry(self.credentials),
             settings(),
@@ -127,6 +140,8 @@ class Operator:
                     group.create_task(self.references.run(), name="references"),
                     group.create_task(self.state.writer.run(), name="status writer"),
                     group.create_task(self.presence.run(), name="presence"),
+                    group.create_task(self.alarms.run(), name="alarms"),
+                    group.create_task(self.provisioning.run(), name="provisioning"),
                     group.create_task(self._publish_usage(), name="usage"),
                     group.create_task(self._look_again(), name="views"),
                     group.create_task(self._prune(), name="prune"),
@@ -159,6 +174,11 @@ class Operator:
     def _reference_changed(self, reference: Reference) -> None:
         self.state.reference_changed(reference)
         self.presence.wake()
+
+    def _units_taken(self, key: tuple[str, str], units: int) -> None:
+        """Pods have taken the room of so many units of a buffer: whether these are made anew is up to its `refill`."""
+        self.state.buffers.lives.take(key, units)
+        self.state.buffer_due(*key)
 
     def _rooms(self, namespace: str) -> Sequence[Quota] | Unresolved:
         """Return the quotas of a namespace as its buffers meet them, or why they are not known."""

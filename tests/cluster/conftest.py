@@ -1,7 +1,8 @@
 """Fixtures for tests against a real API server."""
 
+from tests.cluster.backends import placeholder_class
 from tests.cluster.clients import rest
 from tests.cluster.crds import api_server, crds
 from tests.cluster.operators import operator, start_operator
 
-__all__ = ["api_server", "crds", "operator", "rest", "start_operator"]
+__all__ = ["api_server", "crds", "operator", "placeholder_class", "rest", "start_operator"]

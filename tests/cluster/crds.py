@@ -74,21 +74,24 @@ def _causes(status: Mapping[str, Any]) -> set[Refusal]:
     return found or {Refusal("", status["message"])}
 
 
-@pytest.fixture(scope="session")
-def crds(control_plane: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Cluster:
-    """The cluster with our definitions installed and served."""
-    folder: Path = tmp_path_factory.mktemp("crds")
-    for name, text in crd_documents().items():
-        (folder / name).write_text(text)
-    control_plane.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(folder))
+def install_crds(cluster: Cluster) -> None:
+    """Install our definitions, and wait until they are served."""
+    texts = list(crd_documents().values())
+    cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin="\n---\n".join(texts))
     names = [f"crd/{plural}.{GROUP}" for _, version, plural in RESOURCES.values() if version == OURS]
     # kubectl fails on a definition that is so new that it has no conditions at all.
     wait_for(
-        lambda: control_plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", *names),
+        lambda: cluster.kubectl("wait", "--for=condition=Established", "--timeout=30s", *names),
         timeout=30,
         ignore=KubectlError,
         message="our definitions to be established",
     )
+
+
+@pytest.fixture(scope="session")
+def crds(control_plane: Cluster) -> Cluster:
+    """The cluster with our definitions installed and served."""
+    install_crds(control_plane)
     return control_plane
 
 

@@ -14,9 +14,21 @@ from msgspec import Meta
 from moorage.api.conditions import Condition, condition_list
 from moorage.api.names import LIMITS_RULES
 from moorage.api.presence import NodesStatus, Tier
+from moorage.api.provisioning import (
+    SCHEDULES_NEED_SIZING,
+    BackendField,
+    BackendStatus,
+    DedicatedField,
+    PlacementField,
+    PreloadImagesField,
+    RefillField,
+    RefillStatus,
+    ScaleDownStabilizationField,
+    SchedulesField,
+    StandbyFallbackField,
+)
 from moorage.api.rules import Rule, rules
 from moorage.api.types import (
-    DURATION_PATTERN,
     Count,
     Duration,
     ObjectName,
@@ -24,21 +36,13 @@ from moorage.api.types import (
     QuantityText,
     Rate,
     doc,
-    duration_seconds,
     map_of_at_most,
+    more_than_zero,
 )
 
 _SIZES = ("replicas", "limits", "sizing")
 HYBRID_STRATEGY = "moorage.dev/hybrid-capacity"
 """The strategy in force when `sizing` splits the units into active and standby ones."""
-
-_MORE_THAN_ZERO = rules(
-    Rule(
-        cel=f'!self.matches(r"{DURATION_PATTERN}") || duration(self) != duration("0s")',
-        holds=lambda value: duration_seconds(value) != 0,
-        message="must be more than zero: without a cold start nothing needs to stand ready",
-    )
-)
 
 
 class PodTemplateRef(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -103,7 +107,7 @@ class CapacityBufferSizing(msgspec.Struct, frozen=True, kw_only=True, rename="ca
             covers the pods that arrive meanwhile. More than zero.
             """
         ),
-        _MORE_THAN_ZERO,
+        more_than_zero("without a cold start nothing needs to stand ready"),
     ]
 
 
@@ -223,6 +227,14 @@ class CapacityBufferSpec(msgspec.Struct, frozen=True, kw_only=True, rename="came
         ]
         | None
     ) = None
+    backend: BackendField | None = None
+    standby_fallback: StandbyFallbackField | None = None
+    dedicated: DedicatedField | None = None
+    preload_images: PreloadImagesField | None = None
+    placement: PlacementField | None = None
+    refill: RefillField | None = None
+    schedules: SchedulesField | None = None
+    scale_down_stabilization: ScaleDownStabilizationField | None = None
 
     priority: (
         Annotated[
@@ -251,6 +263,7 @@ class CapacityBufferSpec(msgspec.Struct, frozen=True, kw_only=True, rename="came
             holds=lambda self: "podTemplateRef" not in self or "scalableRef" not in self,
             message="give podTemplateRef or scalableRef, not both: each sets the shape of a unit",
         ),
+        SCHEDULES_NEED_SIZING,
     )
 
 
@@ -333,6 +346,8 @@ class CapacityBufferStatus(msgspec.Struct, frozen=True, kw_only=True, rename="ca
         Annotated[NodesStatus, doc("Units by nodes. Missing while no node is known that could hold a unit.")] | None
     ) = None
     sizing: Annotated[SizingStatus, doc("The inputs that were used and how the numbers came about.")] | None = None
+    backend: Annotated[BackendStatus, doc("What makes the units exist, and why it is that.")] | None = None
+    refill: Annotated[RefillStatus, doc("Units that were taken and are not made anew.")] | None = None
     display: Annotated[CapacityBufferDisplay, doc("Short texts for the columns of kubectl get.")] | None = None
     conditions: Annotated[
         tuple[Condition, ...],

@@ -85,6 +85,7 @@ CAPACITY_BUFFER = Kind(
         _column("Active", ".status.display.active", "Units on running nodes."),
         _column("Standby", ".status.display.standby", "Units on suspended nodes."),
         _column("Rate", ".status.display.rate", "The scale-up rate in force."),
+        _column("Backend", ".status.backend.name", "What makes the units exist."),
         _READY,
         _REASON,
         _AGE,

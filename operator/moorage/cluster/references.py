@@ -21,7 +21,6 @@ from moorage.cluster.errors import ApiError, ClusterError
 from moorage.cluster.feed import Feed, Pace
 from moorage.cluster.wire import parse_resource_version
 from moorage.objects import PodSpec, PodTemplate
-from moorage.scheduling import PlacementTemplate
 from moorage.status.findings import RESOLVING
 from moorage.status.workload import Unresolved, Workload
 
@@ -52,7 +51,7 @@ class _Meta(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class _Spec(msgspec.Struct, frozen=True, rename="camel"):
-    template: msgspec.Raw = msgspec.Raw(b"null")
+    template: PodTemplate | None = None
     parallelism: int | None = None
 
 
@@ -71,13 +70,12 @@ class ReferencedObject(msgspec.Struct, frozen=True):
     resource_version: int
     template: PodSpec | None
     parallelism: int | None
-    placement: PlacementTemplate | None = None
+    encoded: bytes = b""
 
 
 _decode_referenced = msgspec.json.Decoder(_Referenced).decode
 _decode_spec = msgspec.json.Decoder(_Spec).decode
 _decode_template = msgspec.json.Decoder(PodTemplate | None).decode
-_decode_placement = msgspec.json.Decoder(PlacementTemplate | None).decode
 
 
 def decode_referenced(encoded: bytes) -> ReferencedObject:
@@ -87,21 +85,21 @@ def decode_referenced(encoded: bytes) -> ReferencedObject:
     msgspec.MsgspecError when even the metadata cannot be read.
     """
     found = _decode_referenced(encoded)
-    spec, template, placement = _Spec(), None, None
+    spec, template = _Spec(), None
     with suppress(msgspec.MsgspecError):
         spec = _decode_spec(found.spec)
-    for given in (found.template, spec.template):
-        if template is None:
-            with suppress(msgspec.MsgspecError):
-                template = _decode_template(given)
-            with suppress(msgspec.MsgspecError):
-                placement = _decode_placement(given)
+    with suppress(msgspec.MsgspecError):
+        template = _decode_template(found.template)
+    raw = bytes(found.template) if template is not None else b""
+    if template is None and spec.template is not None:
+        raw = msgspec.json.encode(msgspec.json.decode(found.spec)["template"])
+    template = template or spec.template
     return ReferencedObject(
         uid=found.metadata.uid,
         resource_version=parse_resource_version(found.metadata.resource_version),
         template=template.spec if template is not None else None,
         parallelism=spec.parallelism,
-        placement=placement if template is not None else None,
+        encoded=raw,
     )
 
 
@@ -227,10 +225,10 @@ class _Followed:
     async def _workload(self, found: ReferencedObject) -> Workload | Unresolved:
         assert self._resource is not None
         if self.reference.kind == "PodTemplate" and not self._resource.group:
-            return Workload(found.template, placement=found.placement)
+            return Workload(found.template, encoded=found.encoded)
         if self.reference.kind == "Job" and self._resource.group == "batch":
             parallelism = found.parallelism if found.parallelism is not None else 1
-            return Workload(found.template, parallelism, found.placement)
+            return Workload(found.template, parallelism, encoded=found.encoded)
         if not self._resource.has_scale:
             return Unresolved(
                 "ScaleUnsupported",
@@ -247,7 +245,7 @@ class _Followed:
             if error.not_found:
                 return Unresolved("WorkloadNotFound", f"{self.reference} has no scale: {error}")
             raise
-        return Workload(found.template, int((scale.get("spec") or {}).get("replicas") or 0), found.placement)
+        return Workload(found.template, int((scale.get("spec") or {}).get("replicas") or 0), encoded=found.encoded)
 
     def _settle(self, known: Workload | Unresolved) -> None:
         if known != self.known:

@@ -58,9 +58,10 @@ decode_page = msgspec.json.Decoder(Page).decode
 _decode_object = msgspec.json.Decoder(_Object).decode
 
 
-def selecting(field_selector: str | None) -> dict[str, str]:
-    """Return the parameter for a field selector; none for none."""
-    return {"fieldSelector": field_selector} if field_selector else {}
+def selecting(field_selector: str | None, label_selector: str = "") -> dict[str, str]:
+    """Return the parameters for selectors; none for none."""
+    fields = {"fieldSelector": field_selector} if field_selector else {}
+    return fields | ({"labelSelector": label_selector} if label_selector else {})
 
 
 def decode_meta(encoded: bytes | msgspec.Raw) -> ObjectMeta:

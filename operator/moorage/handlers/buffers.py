@@ -6,24 +6,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
 from moorage.api import SpecError, parse_capacity_buffer_spec
 from moorage.api.capacitybuffer import CapacityBufferSpec, CapacityBufferStatus
 from moorage.buffer.quotas import Asking, Quota, Share, share_out
 from moorage.buffer.sizing import SizingError
 from moorage.cluster.references import Reference
+from moorage.handlers.alarms import Alarms
+from moorage.handlers.lives import Lives
 from moorage.objects import PodSpec
 from moorage.status.buffer_quotas import asking
 from moorage.status.capacitybuffer import buffer_size, buffer_status, unsized_buffer_status
 from moorage.status.findings import RESOLVING
-from moorage.status.presence import Sighting, Unseen, with_presence
+from moorage.status.provisioning import with_adjustment, with_schedule
 from moorage.status.workload import NO_REFERENCE, SHAPE_UNKNOWN, Unresolved, Workload
 
 BufferKey = tuple[str, str]
 """Namespace and name of a buffer."""
-
-_NOT_LOOKED_FOR = Unseen("NodesUnknown", "nobody looks at nodes")
 
 Shares = Mapping[str, Share] | Unresolved
 """What quotas leave of the buffers of a namespace, by name; or why that is not known."""
@@ -40,29 +38,19 @@ class _Known:
     created: str
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """Units that should exist, and what one looks like."""
-
-    key: BufferKey
-    workload: Workload
-    active: int
-    standby: int
-
-
 class Buffers:
     """Knows every CapacityBuffer, what it refers to, and what quotas leave of it.
 
-    `resolve` returns what is known of a referenced object, `rooms` the quotas of a namespace. `seen`, set by
-    the owner, returns what is there of a buffer.
+    `resolve` returns what is known of a referenced object, `rooms` the quotas of a namespace, `lives` what time does.
     """
 
     def __init__(
         self,
         resolve: Callable[[Reference], Workload | Unresolved],
         rooms: Callable[[str], Sequence[Quota] | Unresolved] = lambda _: (),
+        lives: Lives | None = None,
     ) -> None:
-        self.seen: Callable[[BufferKey], Sighting | Unseen] = lambda _: _NOT_LOOKED_FOR
+        self.lives = lives or Lives(Alarms(lambda _: None))
         self._resolve = resolve
         self._rooms = rooms
         self._known: dict[str, dict[str, _Known]] = {}
@@ -70,8 +58,18 @@ class Buffers:
         self._shares: dict[str, Shares] = {}
         """By namespace."""
 
-    def accept(self, namespace: str, name: str, *, generation: int, spec: Mapping[str, Any], created: str = "") -> None:
-        """Take in a spec, good or bad; `created` is the buffer's creationTimestamp."""
+    def accept(
+        self,
+        namespace: str,
+        name: str,
+        *,
+        generation: int,
+        spec: Mapping[str, Any],
+        created: str = "",
+        status: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Take in a spec, good or bad; `created` is the buffer's creationTimestamp, `status` what is stored of it."""
+        self.lives.begin((namespace, name), status or {})
         known = self._known.setdefault(namespace, {})
         try:
             parsed = parse_capacity_buffer_spec(dict(spec), allow_unknown=True)
@@ -82,6 +80,7 @@ class Buffers:
 
     def remove(self, namespace: str, name: str) -> None:
         """Forget a buffer that was deleted."""
+        self.lives.end((namespace, name))
         known = self._known.get(namespace, {})
         known.pop(name, None)
         if not known:
@@ -101,13 +100,6 @@ class Buffers:
             return [(namespace, name) for name in self._known[namespace]] if before != now else []
         return [(namespace, name) for name in self._known[namespace] if before.get(name) != now.get(name)]
 
-    def targets(self) -> Iterator[Target]:
-        """Return every buffer that has a size and a shape; those that have the first choice come first."""
-        for key, known in sorted(self._all(), key=_first_choice):
-            found, status = self._found(known), self.status(*key)
-            if isinstance(found, Workload) and status is not None and status.active and status.standby:
-                yield Target(key, found, status.active.replicas, status.standby.replicas)
-
     def status(self, namespace: str, name: str) -> CapacityBufferStatus | None:
         """Return the status that a buffer should have now, or None when it is not known."""
         known = self._known.get(namespace, {}).get(name)
@@ -117,20 +109,27 @@ class Buffers:
             message = f"{known.spec}; the buffer has no size until it is corrected"
             return unsized_buffer_status("InvalidSpec", message, generation=known.generation)
         try:
-            return buffer_status(
-                known.spec, self._found(known), generation=known.generation, share=self._share(namespace, name)
+            share, found = self._share(namespace, name), self._found(known)
+            in_force = self.lives.scheduled((namespace, name), known.spec)
+            adjustment = self.lives.adjust((namespace, name), in_force.spec, found)
+            status = buffer_status(
+                in_force.spec, found, generation=known.generation, share=share, adjustment=adjustment
             )
+            return with_adjustment(with_schedule(status, in_force, known.spec), adjustment)
         except ValueError as error:
             return unsized_buffer_status("InvalidSpec", str(error), generation=known.generation)
 
-    def desired(self, namespace: str, name: str) -> dict[str, Any] | None:
-        """Return the same with what is there of the buffer, as it is written to the API server."""
-        status = self.status(namespace, name)
-        if status is None:
+    def by_choice(self) -> list[BufferKey]:
+        """Return all buffers, those first that have the first choice: of higher priority, then older."""
+        return [key for key, _ in sorted(self._all(), key=_first_choice)]
+
+    def unit(self, namespace: str, name: str) -> tuple[CapacityBufferSpec, bytes] | None:
+        """Return a buffer's spec and the pod template of a unit as JSON, empty when there is none; None: not known."""
+        known = self._known.get(namespace, {}).get(name)
+        if known is None or isinstance(known.spec, str):
             return None
-        status = with_presence(status, self.seen((namespace, name)), generation=status.observed_generation)
-        written: dict[str, Any] = msgspec.to_builtins(status)
-        return written
+        found = self._found(known)
+        return known.spec, b"" if isinstance(found, Unresolved) else found.encoded
 
     def references(self) -> set[Reference]:
         """Return everything that buffers refer to."""
@@ -162,8 +161,25 @@ class Buffers:
             found = self._found(known)
             if isinstance(found, Unresolved) and found.pending and rooms:
                 return _OTHERS_PENDING  # it may be served before others, so none can be served yet
-            asked += _asked(name, known, found, any_shape=not rooms)
+            asked += self._asked((namespace, name), known, found, any_shape=not rooms)
         return share_out(rooms, asked)
+
+    def _asked(self, key: BufferKey, known: _Known, found: Workload | Unresolved, *, any_shape: bool) -> list[Asking]:
+        """Return what a buffer asks quotas for: nothing while it has no size, or no shape and that matters."""
+        if isinstance(known.spec, str) or isinstance(found, Unresolved):
+            return []
+        template = found.template or (PodSpec() if any_shape else None)
+        if template is None:
+            return []
+        try:
+            in_force = self.lives.scheduled(key, known.spec).spec
+            size = buffer_size(in_force, found, adjustment=self.lives.adjust(key, in_force, found))
+            if isinstance(size, SizingError):
+                return []
+            priority = known.spec.priority or 0
+            return [asking(key[1], template, units=size.replicas, priority=priority, created=known.created)]
+        except ValueError:
+            return []
 
     def _all(self) -> Iterator[tuple[BufferKey, _Known]]:
         for namespace, buffers in self._known.items():
@@ -178,27 +194,9 @@ class Buffers:
 
 
 def _first_choice(buffer: tuple[BufferKey, _Known]) -> tuple[int, str, BufferKey]:
-    """Sort key: the buffer with the higher priority, then the older one."""
     key, known = buffer
     priority = 0 if isinstance(known.spec, str) else known.spec.priority or 0
     return (-priority, known.created, key)
-
-
-def _asked(name: str, known: _Known, found: Workload | Unresolved, *, any_shape: bool) -> list[Asking]:
-    """Return what a buffer asks quotas for: nothing while it has no size, or no shape and that matters."""
-    if isinstance(known.spec, str) or isinstance(found, Unresolved):
-        return []
-    template = found.template or (PodSpec() if any_shape else None)
-    if template is None:
-        return []
-    try:
-        size = buffer_size(known.spec, found)
-        if isinstance(size, SizingError):
-            return []
-        priority = known.spec.priority or 0
-        return [asking(name, template, units=size.replicas, priority=priority, created=known.created)]
-    except ValueError:
-        return []
 
 
 def _reference(namespace: str, spec: CapacityBufferSpec) -> Reference | None:

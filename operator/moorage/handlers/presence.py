@@ -29,7 +29,8 @@ _FIRST_LIST_SECONDS = 30.0
 class Presence:
     """Looks where units are, and says so to `on_change` with each buffer of which something changed.
 
-    `wishes` returns what is looked for, those first that have the first choice.
+    `wishes` returns what is looked for, those first that have the first choice. `on_taken` is called with a buffer and
+    how many of its units pods have taken since the last look.
     """
 
     def __init__(
@@ -39,11 +40,13 @@ class Presence:
         wishes: Callable[[], Mapping[BufferKey, Wish]],
         *,
         on_change: Callable[[BufferKey], None],
+        on_taken: Callable[[BufferKey, int], None] = lambda *_: None,
     ) -> None:
         self._watches = watches
         self._nodes = nodes
         self._wishes = wishes
         self._on_change = on_change
+        self._on_taken = on_taken
         self._sight = Sight()
         self._seen: dict[BufferKey, Sighting | Unseen] = {}
         self._looked_for: Mapping[BufferKey, Wish] = {}
@@ -101,6 +104,9 @@ class Presence:
             return
         changed = [key for key, each in seen.items() if self._seen.get(key) != each]
         self._seen = seen
+        for key, each in seen.items():
+            if isinstance(each, Sighting) and each.taken and key in changed:
+                self._on_taken(key, each.taken)
         for key in changed:
             self._on_change(key)
 

@@ -139,6 +139,7 @@ class Sight:
             outlook=memory.outlook,
             requests=tuple((name, amount) for name, amount in wish.unit.requests.items() if name != PODS),
             group=_main_group(places, nodes),
+            taken=memory.active.taken + memory.standby.taken,
         )
 
 

@@ -13,6 +13,7 @@ from moorage.api.capacitybuffer import (
 )
 from moorage.api.conditions import Condition
 from moorage.api.presence import Tier
+from moorage.buffer.life import NO_ADJUSTMENT, Adjustment
 from moorage.buffer.quotas import Share
 from moorage.buffer.rate import duration_text, parse_duration, parse_rate, rate_text
 from moorage.buffer.sizing import MAX_REPLICAS, Bounds, ScaleUp, Size, SizingError, Strategy, size
@@ -43,15 +44,17 @@ def scale_up(spec: CapacityBufferSpec) -> ScaleUp | None:
     )
 
 
-def buffer_size(spec: CapacityBufferSpec, found: Workload, *, room: int | None = None) -> Size | SizingError:
+def buffer_size(
+    spec: CapacityBufferSpec, found: Workload, *, room: int | None = None, adjustment: Adjustment = NO_ADJUSTMENT
+) -> Size | SizingError:
     """Return the size of a buffer, or why none follows from what is given.
 
-    `room` is how many units quotas leave room for, when that is fewer than all.
+    `room` is how many units quotas leave room for, when that is fewer than all; `adjustment` is what time does to it.
     Raises ValueError when the spec does not parse.
     """
     try:
         strategy = strategy_of(spec)
-        return size(scale_up(spec), _bounds(spec, found, room), strategy)
+        return size(scale_up(spec), _bounds(spec, found, room, adjustment), strategy)
     except SizingError as error:
         return error
 
@@ -62,17 +65,19 @@ def buffer_status(
     *,
     generation: int,
     share: Share | Unresolved | None = None,
+    adjustment: Adjustment = NO_ADJUSTMENT,
 ) -> CapacityBufferStatus:
     """Return the size of a buffer and how it came about, or why there is none yet.
 
-    `share` is what quotas leave of it, None when none were asked. Raises ValueError when the spec does not parse.
+    `share` is what quotas leave of it, None when none were asked; `adjustment` is what time does to it.
+    Raises ValueError when the spec does not parse.
     """
     if isinstance(found, Unresolved):
         return unsized_buffer_status(found.reason, found.message, generation=generation, pending=found.pending)
     if isinstance(share, Unresolved) and share.pending:
         return unsized_buffer_status(share.reason, share.message, generation=generation, pending=True)
     room = share.units if isinstance(share, Share) and share.shortages else None
-    result = buffer_size(spec, found, room=room)
+    result = buffer_size(spec, found, room=room, adjustment=adjustment)
     if isinstance(result, SizingError):
         return unsized_buffer_status(result.reason, str(result), generation=generation)
     arrivals, strategy = scale_up(spec), strategy_of(spec)
@@ -83,7 +88,7 @@ def buffer_status(
         active=Tier(replicas=result.active),
         standby=Tier(replicas=result.standby),
         provisioning_strategy=strategy_in_force,
-        sizing=_sizing(arrivals, _bounds(spec, found, room), result),
+        sizing=_sizing(arrivals, _bounds(spec, found, room, adjustment), result),
         display=CapacityBufferDisplay(
             strategy=_STRATEGY_WORDS[strategy_in_force],
             active=str(result.active),
@@ -115,7 +120,7 @@ def strategy_of(spec: CapacityBufferSpec) -> Strategy | None:
         ) from None
 
 
-def _bounds(spec: CapacityBufferSpec, found: Workload, room: int | None) -> Bounds:
+def _bounds(spec: CapacityBufferSpec, found: Workload, room: int | None, adjustment: Adjustment) -> Bounds:
     return Bounds(
         replicas=spec.replicas,
         percentage=spec.percentage,
@@ -123,6 +128,8 @@ def _bounds(spec: CapacityBufferSpec, found: Workload, room: int | None) -> Boun
         limits={name: nano_of(value) for name, value in spec.limits.items()} if spec.limits is not None else None,
         unit=unit_requests(found.template),
         room=room,
+        held=adjustment.held,
+        withheld=adjustment.withheld,
     )
 
 

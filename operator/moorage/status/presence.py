@@ -49,6 +49,8 @@ class Sighting:
     """What a unit requests, in nano-units, to say what is too little."""
     group: str = ""
     """The name of the group of nodes that holds most units now."""
+    taken: int = 0
+    """Units that pods have taken since the look before; status does not show it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from moorage.objects import PodSpec
-from moorage.scheduling import PlacementTemplate
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +15,8 @@ class Workload:
     """The shape of one unit; None when the object has no pod template."""
     replicas: int | None = None
     """The size of the workload; None for a PodTemplate."""
-    placement: PlacementTemplate | None = None
-    """What decides where a unit may run; None when the object has no pod template."""
+    encoded: bytes = b""
+    """The unit as a pod template in JSON, `metadata` (labels, annotations) and `spec`; empty without a template."""
 
 
 @dataclass(frozen=True, slots=True)
