@@ -110,6 +110,7 @@ class Operator:
             on_change=lambda key: self.state.buffer_changed(*key),
             on_taken=self._units_taken,
         )
+        self.provisioning.sought_changed = self.presence.wake
         self.kopf = EmbeddedKopf(
             registry(self.credentials),
             settings(),
@@ -173,7 +174,6 @@ class Operator:
 
     def _reference_changed(self, reference: Reference) -> None:
         self.state.reference_changed(reference)
-        self.presence.wake()
 
     def _units_taken(self, key: tuple[str, str], units: int) -> None:
         """Pods have taken the room of so many units of a buffer: whether these are made anew is up to its `refill`."""

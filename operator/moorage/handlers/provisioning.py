@@ -91,6 +91,8 @@ class Provisioning:
         limits: Limits | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
+        self.sought_changed: Callable[[], None] = lambda: None
+        """Called when other units of a buffer should be there than before."""
         self.objects = OwnedObjects()
         self.applier = Applier(client, self.objects, settled=self._owner_changed)
         places = tuple(namespaces)
@@ -158,7 +160,10 @@ class Provisioning:
             fold=spec.standby_fallback == "Active",
             most_placeholders=self._limits.most_placeholders,
         )
-        known.sought = Sought(plan, template, known.choice.backend, allocation)
+        sought = Sought(plan, template, known.choice.backend, allocation)
+        if sought != known.sought:
+            known.sought = sought
+            self.sought_changed()
         self._alarms.set(key, "answer", known.choice.look_again)
         if known.paused:
             self.applier.leave(known.owner.uid)
