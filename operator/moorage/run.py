@@ -29,10 +29,13 @@ from moorage.handlers.buffers import Buffers
 from moorage.handlers.embedding import EmbeddedKopf, set_on_signals
 from moorage.handlers.lives import Lives
 from moorage.handlers.native import NativeQuotaSink, read_native
-from moorage.handlers.operator import GROUP, KINDS, QUOTAS, VERSION, OperatorState, key_of, registry, settings
+from moorage.handlers.nodes import Nodes
+from moorage.handlers.operator import BUFFERS, GROUP, KINDS, QUOTAS, VERSION, OperatorState, key_of, registry, settings
+from moorage.handlers.presence import Presence
 from moorage.handlers.provisioning import Limits, Provisioning
 from moorage.handlers.quotas import Quotas
 from moorage.handlers.watches import Watches
+from moorage.handlers.wishes import Wishes
 from moorage.metrics import operator_metrics
 from moorage.quota.ledger import Ledger
 from moorage.quota.names import PODS
@@ -101,6 +104,16 @@ class Operator:
             now=lambda: datetime.now(UTC),
         )
         self.state.specs_changed = self._specs_changed
+        nodes = Nodes(self.client)
+        self.provisioning.nodes = lambda: nodes.by_name
+        self.presence = self.state.presence = Presence(
+            self.watches,
+            nodes,
+            Wishes(buffers, self.provisioning, lambda key: self.state.writer.held(key_of(BUFFERS, *key))),
+            on_change=lambda key: self.state.buffer_changed(*key),
+            on_taken=self._units_taken,
+        )
+        self.provisioning.sought_changed = self.presence.wake
         self.kopf = EmbeddedKopf(
             registry(self.credentials),
             settings(),
@@ -130,6 +143,7 @@ class Operator:
                     *(group.create_task(feed.run(), name=f"native {feed.path}") for feed in self.native_feeds),
                     group.create_task(self.references.run(), name="references"),
                     group.create_task(self.state.writer.run(), name="status writer"),
+                    group.create_task(self.presence.run(), name="presence"),
                     group.create_task(self.alarms.run(), name="alarms"),
                     group.create_task(self.provisioning.run(), name="provisioning"),
                     group.create_task(self._publish_usage(), name="usage"),
@@ -164,6 +178,11 @@ class Operator:
     def _reference_changed(self, reference: AnyReference) -> None:
         self.state.reference_changed(reference)
 
+    def _units_taken(self, key: tuple[str, str], units: int) -> None:
+        """Pods have taken the room of so many units of a buffer: whether these are made anew is up to its `refill`."""
+        self.state.buffers.lives.take(key, units)
+        self.state.buffer_due(*key)
+
     def _rooms(self, namespace: str) -> Sequence[Quota] | Unresolved:
         """Return the quotas of a namespace as its buffers meet them, or why they are not known."""
         for feed in self.native_feeds:
@@ -185,6 +204,7 @@ class Operator:
         """Watch what quotas count, and follow what buffers refer to."""
         self.watches.want(self.ledger.resources(), finished_pods=self.ledger.counts_finished_pods)
         self.references.want(self.state.buffers.references())
+        self.presence.wake()
 
     async def _publish_usage(self) -> None:
         """Pass changes of usage on to the writer, and end grace periods when they are over."""

@@ -195,7 +195,7 @@ def _assert_nothing_was_refused(audit: AuditLog, operator: OperatorProcess) -> N
 def test_the_base_is_built_as_expected(installed: ControlPlane) -> None:
     built = _build(installed, BASE)
     names = {(each["kind"], each["metadata"].get("namespace"), each["metadata"]["name"]) for each in built}
-    parts = ("core", "counting", "references", "backends")
+    parts = ("core", "counting", "references", "backends", "nodes")
     roles = ("operator", *(f"operator-{part}" for part in parts), "view", "edit", "admin")
     assert names == {
         ("Namespace", None, SYSTEM),

@@ -13,6 +13,7 @@ from msgspec import Meta
 
 from moorage.api.conditions import Condition, condition_list
 from moorage.api.names import LIMITS_RULES
+from moorage.api.presence import NodesStatus, Tier
 from moorage.api.provisioning import (
     SCHEDULES_NEED_SIZING,
     BackendField,
@@ -282,12 +283,6 @@ class CapacityBufferSpec(msgspec.Struct, frozen=True, kw_only=True, rename="came
     )
 
 
-class Tier(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The units of one tier."""
-
-    replicas: Annotated[Count, doc("How many units this tier should hold.")]
-
-
 class SizingStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """The inputs that were used and the reasoning."""
 
@@ -329,8 +324,8 @@ class CapacityBufferDisplay(msgspec.Struct, frozen=True, kw_only=True, rename="c
     """Short texts for the columns of `kubectl get`."""
 
     strategy: Annotated[str, doc("The strategy in force in one word: Active, Standby or Hybrid.")] = ""
-    active: Annotated[str, doc("Active units, such as 60.")] = ""
-    standby: Annotated[str, doc("Standby units, such as 120.")] = ""
+    active: Annotated[str, doc("Active units that are there and that should be, such as 52/60.")] = ""
+    standby: Annotated[str, doc("Standby units that are there and that should be, such as 120/120.")] = ""
     rate: Annotated[str, doc("The scale-up rate in force, such as 2/s; missing without sizing.")] = ""
 
 
@@ -350,6 +345,10 @@ class CapacityBufferStatus(msgspec.Struct, frozen=True, kw_only=True, rename="ca
         str,
         doc("Label selector of the buffer's units; also served at /scale, where autoscalers ask for one."),
     ] = ""
+    ready_replicas: (
+        Annotated[Count, doc("Units that are there, active and standby together. Missing while that is not known.")]
+        | None
+    ) = None
     active: Annotated[Tier, doc("Units on running nodes: pods start on them at once. Used first.")] | None = None
     standby: (
         Annotated[Tier, doc("Units on suspended nodes: pods wait for a resume. They refill the active ones.")] | None
@@ -371,6 +370,9 @@ class CapacityBufferStatus(msgspec.Struct, frozen=True, kw_only=True, rename="ca
             """
         ),
     ] = ""
+    nodes: (
+        Annotated[NodesStatus, doc("Units by nodes. Missing while no node is known that could hold a unit.")] | None
+    ) = None
     sizing: Annotated[SizingStatus, doc("The inputs that were used and how the numbers came about.")] | None = None
     backend: Annotated[BackendStatus, doc("What makes the units exist, and why it is that.")] | None = None
     refill: Annotated[RefillStatus, doc("Units that were taken and are not made anew.")] | None = None
@@ -381,6 +383,12 @@ class CapacityBufferStatus(msgspec.Struct, frozen=True, kw_only=True, rename="ca
             """
             Ready: the size is known and follows its inputs; False names what is missing, such as a template or a
             workload, and clears by itself when it appears.
+
+            Provisioned: all units are there, so that pods of their shape find room; False says how many are missing
+            and where they come from, Unknown why it cannot be told.
+
+            Infeasible: no node that is known could ever hold a unit, however empty; the message says what is in the
+            way.
 
             StandbyUnsupported: standby capacity is asked for and would buy nothing, since a resume takes no less time
             than a new node.

@@ -125,6 +125,10 @@ class Buffers:
         except ValueError as error:
             return unsized_buffer_status("InvalidSpec", str(error), generation=known.generation)
 
+    def by_choice(self) -> list[BufferKey]:
+        """Return all buffers, those first that have the first choice: of higher priority, then older."""
+        return [key for key, _ in sorted(self._all(), key=_first_choice)]
+
     def unit(self, namespace: str, name: str) -> tuple[CapacityBufferSpec, bytes] | None:
         """Return a buffer's spec and the pod template of a unit as JSON, empty when there is none; None: not known."""
         known = self._known.get(namespace, {}).get(name)
@@ -193,6 +197,12 @@ class Buffers:
 
     def __len__(self) -> int:
         return sum(map(len, self._known.values()))
+
+
+def _first_choice(buffer: tuple[BufferKey, _Known]) -> tuple[int, str, BufferKey]:
+    key, known = buffer
+    priority = 0 if isinstance(known.spec, str) else known.spec.priority or 0
+    return (-priority, known.created, key)
 
 
 def _reference(namespace: str, spec: CapacityBufferSpec) -> AnyReference | None:

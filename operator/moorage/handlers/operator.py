@@ -14,10 +14,12 @@ from moorage.cluster.credentials import CredentialsSource
 from moorage.cluster.reference import AnyReference
 from moorage.cluster.status_writer import Status, StatusKey, StatusWriter
 from moorage.handlers.buffers import Buffers
+from moorage.handlers.presence import Presence
 from moorage.handlers.provisioning import Provisioning
 from moorage.handlers.quotas import Quotas
 from moorage.quota.ledger import Ledger
 from moorage.status.findings import is_provisional
+from moorage.status.presence import with_presence
 
 GROUP, VERSION = "moorage.dev", "v1alpha1"
 QUOTAS, BUFFERS = "namespacequotas", "capacitybuffers"
@@ -42,6 +44,8 @@ class OperatorState:
         self.buffers = buffers
         self.provisioning: Provisioning | None = None
         """Makes the units; None where nothing is to be made."""
+        self.presence: Presence | None = None
+        """Tells what is there of each buffer; None where nobody looks."""
         self.specs_changed: Callable[[], None] = lambda: None
         """Called when a spec came, changed or went."""
         self._uids: dict[StatusKey, str] = {}
@@ -137,6 +141,9 @@ class OperatorState:
         if status is not None and unit is not None and self.provisioning is not None:
             spec, template = unit
             status = self.provisioning.complete((namespace, name), spec, template, status)
+        if status is not None and self.presence is not None:
+            seen = self.presence.seen((namespace, name))
+            status = with_presence(status, seen, generation=status.observed_generation)
         return msgspec.to_builtins(status) if status is not None else None
 
     def buffer_changed(self, namespace: str, name: str) -> None:

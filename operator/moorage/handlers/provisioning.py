@@ -24,7 +24,9 @@ from moorage.cluster.feed import Feed, Pace
 from moorage.cluster.owned import Kind, ObjectKey, OwnedObject, OwnedObjects, OwnedSink, owned_decoder
 from moorage.cluster.surroundings import Surroundings
 from moorage.cluster.upstream import Upstream
+from moorage.density.nodes import Node
 from moorage.handlers.alarms import Alarms
+from moorage.handlers.sites import autopilot, gke_places, open_places
 from moorage.objects import PodSpec
 from moorage.resources import pod_resources, with_defaults
 from moorage.status.provisioning import as_paused, joined, with_backend, with_findings, with_trouble
@@ -48,6 +50,18 @@ class Limits:
     pause_image: str = PAUSE_IMAGE
 
 
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """The units that should be there, as they were last asked for."""
+
+    plan: Plan
+    """Without its sizes."""
+    encoded: bytes
+    """The pod template of a unit before anything is added to it, as JSON."""
+    backend: Backend
+    allocation: Allocation
+
+
 @dataclass(slots=True)
 class _Buffer:
     """What is known of a buffer, and what was decided."""
@@ -55,6 +69,7 @@ class _Buffer:
     owner: Owner
     annotations: Mapping[str, str]
     choice: Choice | None
+    sought: Sought | None = None
     asked: dict[Tier, Asked] = field(default_factory=dict)
 
     @property
@@ -78,6 +93,10 @@ class Provisioning:
         limits: Limits | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
+        self.nodes: Callable[[], Mapping[str, Node]] = dict
+        """Returns the nodes that are known, by name."""
+        self.sought_changed: Callable[[], None] = lambda: None
+        """Called when other units of a buffer should be there than before."""
         self.objects = OwnedObjects()
         self.applier = Applier(client, self.objects, settled=self._owner_changed)
         places = tuple(namespaces)
@@ -134,7 +153,7 @@ class Provisioning:
         if status.active is None or status.standby is None or not template:
             return status  # without a size, what was made stays as it is
         plan = self._plan(known, spec, template)
-        previous, known.choice = known.choice, self._choose(known, spec, plan)
+        previous, known.choice = known.choice, self._choose(known, spec, plan, standby=status.standby.replicas > 0)
         if known.choice is None:
             known.choice = previous
             return None
@@ -145,6 +164,10 @@ class Provisioning:
             fold=spec.standby_fallback == "Active",
             most_placeholders=self._limits.most_placeholders,
         )
+        sought = Sought(plan, template, known.choice.backend, allocation)
+        if sought != known.sought:
+            known.sought = sought
+            self.sought_changed()
         self._alarms.set(key, "answer", known.choice.look_again)
         if known.paused:
             self.applier.leave(known.owner.uid)
@@ -162,6 +185,11 @@ class Provisioning:
         completed = with_findings(completed, self._findings(known, plan, known.choice, allocation))
         return with_trouble(completed, self._trouble(known.owner.uid))
 
+    def sought(self, key: BufferKey) -> Sought | None:
+        """Return which units of a buffer should be there; None until it has had a size."""
+        known = self._buffers.get(key)
+        return known.sought if known is not None else None
+
     def _plan(self, known: _Buffer, spec: CapacityBufferSpec, template: bytes) -> Plan:
         return Plan(
             known.owner,
@@ -172,14 +200,14 @@ class Provisioning:
             placement=spec.placement or "Template",
         )
 
-    def _choose(self, known: _Buffer, spec: CapacityBufferSpec, plan: Plan) -> Choice | None:
+    def _choose(self, known: _Buffer, spec: CapacityBufferSpec, plan: Plan, *, standby: bool) -> Choice | None:
         seen = Seen(
             served=self.upstream.served,
             refusal=self.upstream.refusal,
             active=self._ask(known, Tier.ACTIVE),
             standby=self._ask(known, Tier.STANDBY),
             platform=self.surroundings.platform,
-            obstacles=self._obstacles(plan),
+            obstacles=self._obstacles(plan) if standby else (),
         )
         setting = spec.backend or "Auto"
         return choose(setting, seen, known.choice, now=self._now(), patience=self._limits.patience)
@@ -202,12 +230,13 @@ class Provisioning:
         return standby_obstacles(
             plan.template,
             pod_resources(with_defaults(unit)).requests,
-            Cluster(self.surroundings.git_version),
+            Cluster(self.surroundings.git_version, autopilot(self.nodes()), gke_places(self.nodes(), plan.template)),
             self.surroundings.compute_class(compute_class_of(plan.template)),
         )
 
     def _findings(self, known: _Buffer, plan: Plan, choice: Choice, allocation: Allocation) -> tuple[Finding, ...]:
-        found = warnings(plan, choice, kubernetes=self.surroundings.kubernetes)
+        places = open_places(self.nodes()) if plan.dedicated else ()
+        found = warnings(plan, choice, kubernetes=self.surroundings.kubernetes, places=places)
         if choice.backend is not Backend.PLACEHOLDER:
             return found
         return joined([self._class_problem(), self._limit_problem(allocation), self._refusal(known.owner), *found])

@@ -10,9 +10,9 @@ from moorage.api.capacitybuffer import (
     CapacityBufferSpec,
     CapacityBufferStatus,
     SizingStatus,
-    Tier,
 )
 from moorage.api.conditions import Condition
+from moorage.api.presence import Tier
 from moorage.buffer.life import NO_ADJUSTMENT, Adjustment
 from moorage.buffer.quotas import Share
 from moorage.buffer.rate import duration_text, parse_duration, parse_rate, rate_text

@@ -8,8 +8,9 @@ from typing import Any
 
 import msgspec
 
-from moorage.api.capacitybuffer import CapacityBufferSpec, CapacityBufferStatus, Tier
+from moorage.api.capacitybuffer import CapacityBufferSpec, CapacityBufferStatus
 from moorage.api.conditions import Condition
+from moorage.api.presence import Tier
 from moorage.api.provisioning import BackendStatus, RefillStatus
 from moorage.backends.allocation import Allocation
 from moorage.backends.choice import Choice, Standby
