@@ -21,7 +21,8 @@ from moorage.cluster.credentials import Credentials
 from moorage.cluster.definitions import Definitions
 from moorage.cluster.errors import ClusterError
 from moorage.cluster.feed import Feed, Pace
-from moorage.cluster.references import Reference, References
+from moorage.cluster.reference import AnyReference
+from moorage.cluster.references import References
 from moorage.cluster.status_writer import StatusWriter
 from moorage.handlers.alarms import Alarms
 from moorage.handlers.buffers import Buffers
@@ -172,7 +173,7 @@ class Operator:
         self.port = port
         logger.info("serving /healthz, /readyz and /metrics on port %d", port)
 
-    def _reference_changed(self, reference: Reference) -> None:
+    def _reference_changed(self, reference: AnyReference) -> None:
         self.state.reference_changed(reference)
 
     def _units_taken(self, key: tuple[str, str], units: int) -> None:

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from tests.cluster.audit import AuditLog
+from tests.cluster.backends import patch, wait_for_made
 from tests.cluster.objects import (
     Object,
     buffer,
@@ -24,11 +25,13 @@ from tests.cluster.objects import (
     wait_for_condition,
     wait_for_status,
 )
+from tests.cluster.upstream import UPSTREAM, install_upstream
 from tests.controlplane import ControlPlane, KubectlError, Options, wait_for
 from tests.controlplane.choice import USER_KUBECONFIG, user_kubeconfig
 from tests.manifests.documents import BASE, CRDS, EXAMPLES, NAMESPACES, operator_rules, rights, version
 from tests.operator_process import OperatorProcess
 
+UNIT = {"name": "unit"}
 SYSTEM, ACCOUNT = "moorage-system", "moorage"
 USER = f"system:serviceaccount:{SYSTEM}:{ACCOUNT}"
 COUNTED = (
@@ -192,8 +195,8 @@ def _assert_nothing_was_refused(audit: AuditLog, operator: OperatorProcess) -> N
 def test_the_base_is_built_as_expected(installed: ControlPlane) -> None:
     built = _build(installed, BASE)
     names = {(each["kind"], each["metadata"].get("namespace"), each["metadata"]["name"]) for each in built}
-    operator_roles = ("operator-core", "operator-counting", "operator-references", "operator-nodes")
-    roles = ("operator", *operator_roles, "view", "edit", "admin")
+    parts = ("core", "counting", "references", "backends", "nodes")
+    roles = ("operator", *(f"operator-{part}" for part in parts), "view", "edit", "admin")
     assert names == {
         ("Namespace", None, SYSTEM),
         ("CustomResourceDefinition", None, "namespacequotas.moorage.dev"),
@@ -201,6 +204,7 @@ def test_the_base_is_built_as_expected(installed: ControlPlane) -> None:
         ("ServiceAccount", SYSTEM, ACCOUNT),
         *(("ClusterRole", None, f"moorage-{role}") for role in roles),
         ("ClusterRoleBinding", None, "moorage-operator"),
+        ("PriorityClass", None, "moorage-placeholder"),
         ("Service", SYSTEM, "moorage"),
         ("Deployment", SYSTEM, "moorage"),
     }
@@ -235,14 +239,25 @@ def test_every_rule_is_needed_and_none_is_missing(
     older = start_control_plane(audit=True, extra={"kube-apiserver": ["--feature-gates=WatchList=false"]})
     _install(older)
     used: set[tuple[str, str, str]] = set()
+    backends = {"held": "Placeholder", "bought": "Autoscaler"}
     for cluster in (installed, older):
         audit = AuditLog(cluster.place.audit_log, USER)
         with cluster.namespace() as namespace:
-            cluster.apply(*_everything(), namespace=namespace)
+            install_upstream(cluster)
+            made = [buffer(each, podTemplateRef=UNIT, replicas=1, backend=kind) for each, kind in backends.items()]
+            cluster.apply(*_everything(), *made, namespace=namespace)
             operator = start_installed(cluster=cluster)
             _wait_until_all_is_ready(cluster, namespace)
+            wait_for_made(cluster, namespace, "deployments", {"held-placeholder": 1})
+            wait_for_made(cluster, namespace, UPSTREAM, {"bought-active": 1})
+            for each in backends:
+                patch(cluster, namespace, f"cbuf/{each}", {"spec": {"backend": "None"}})
+            for kind in ("deployments", "podtemplates", UPSTREAM):
+                wait_for_made(cluster, namespace, kind, {})
             _assert_nothing_was_refused(audit, operator)
-            used |= {request.right for request in audit.requests()}
+            used |= {right for request in audit.requests() for right in request.rights}
+            stored = {request.resource for request in audit.requests() if request.verb == "create" and request.stores}
+            assert stored == set(), "pods are created on trial alone"
             operator.stop()
     given = set(rights(operator_rules([each for each in _build(installed, BASE) if each["kind"] == "ClusterRole"])))
     assert (given - used, used - given) == (set(), set()), "rules that nothing uses; requests that no rule allows"

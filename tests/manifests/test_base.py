@@ -110,12 +110,16 @@ def test_the_role_sums_up_those_with_the_label() -> None:
     assert "rules" not in summed, "the controller manager owns them"
 
 
-def test_the_operator_writes_to_nothing_but_our_kinds_and_only_by_patch() -> None:
+MADE = (("apps", "deployments"), ("", "podtemplates"), ("autoscaling.x-k8s.io", "capacitybuffers"))
+
+
+def test_the_operator_writes_our_kinds_by_patch_tries_pods_and_makes_what_buffers_need() -> None:
     reads = {"get", "list", "watch"}
     allowed = set(rights(operator_rules([*ROLES, *of_kind(read_folder(EXAMPLES), "ClusterRole")])))
     writes = {right for right in allowed if right[2] not in reads}
     ours = ("namespacequotas", "namespacequotas/status", "capacitybuffers", "capacitybuffers/status")
-    assert writes == {(GROUP, resource, "patch") for resource in ours}
+    made = {(group, resource, verb) for group, resource in MADE for verb in ("create", "patch", "delete")}
+    assert writes == {(GROUP, resource, "patch") for resource in ours} | {("", "pods", "create")} | made
     assert "*" not in {part for right in allowed for part in right}
 
 

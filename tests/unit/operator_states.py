@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import kopf
 
 from moorage.cluster.client import Client
-from moorage.cluster.references import Reference
+from moorage.cluster.reference import AnyReference
 from moorage.cluster.status_writer import StatusWriter
 from moorage.handlers.buffers import Buffers
 from moorage.handlers.operator import OperatorState
@@ -37,7 +37,7 @@ class Known:
 
 
 def operator_state(
-    resolve: Callable[[Reference], Workload | Unresolved] = lambda _: NO_REFERENCE, *, known: Known | None = None
+    resolve: Callable[[AnyReference], Workload | Unresolved] = lambda _: NO_REFERENCE, *, known: Known | None = None
 ) -> OperatorState:
     """Return a state whose buffers resolve what they refer to by `resolve`. To be called inside an event loop."""
     ledger = Ledger()

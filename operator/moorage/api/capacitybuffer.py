@@ -28,6 +28,7 @@ from moorage.api.provisioning import (
     StandbyFallbackField,
 )
 from moorage.api.rules import Rule, rules
+from moorage.api.selector import LabelSelector
 from moorage.api.types import (
     Count,
     Duration,
@@ -40,6 +41,7 @@ from moorage.api.types import (
     more_than_zero,
 )
 
+_SHAPES = ("podTemplateRef", "scalableRef", "selector")
 _SIZES = ("replicas", "limits", "sizing")
 HYBRID_STRATEGY = "moorage.dev/hybrid-capacity"
 """The strategy in force when `sizing` splits the units into active and standby ones."""
@@ -120,7 +122,7 @@ class CapacityBufferSpec(msgspec.Struct, frozen=True, kw_only=True, rename="came
             doc(
                 """
                 The PodTemplate that gives the shape of one unit. It needs a size beside it: sizing, replicas or limits
-                (percentage has no workload to refer to and is ignored). Not together with scalableRef.
+                (percentage has no workload to refer to and is ignored). Not together with scalableRef or selector.
                 """
             ),
         ]
@@ -133,9 +135,23 @@ class CapacityBufferSpec(msgspec.Struct, frozen=True, kw_only=True, rename="came
                 """
                 The workload that the buffer serves: its pods give the shape of one unit, and its replicas are what
                 percentage refers to. Any kind with a scale subresource, or Job (by its parallelism). Not together with
-                podTemplateRef. Without any size beside it the buffer has none: Ready is False, reason NoSize (as in
-                Cluster Autoscaler; Karpenter would hold 0 and call that ready). Example: {apiGroup: apps, kind:
-                Deployment, name: web}
+                podTemplateRef or selector. Without any size beside it the buffer has none: Ready is False, reason
+                NoSize (as in Cluster Autoscaler; Karpenter would hold 0 and call that ready). Example: {apiGroup: apps,
+                kind: Deployment, name: web}
+                """
+            ),
+        ]
+        | None
+    ) = None
+    selector: (
+        Annotated[
+            LabelSelector,
+            doc(
+                """
+                Instead of scalableRef, for a workload whose kind has no scale subresource: its pods by their labels, in
+                the buffer's namespace. The newest of them gives the shape of one unit, and percentage refers to the
+                number of those that have not ended. While there is none, the shape last seen stays. Example:
+                {matchLabels: {app: web}}
                 """
             ),
         ]
@@ -179,10 +195,10 @@ class CapacityBufferSpec(msgspec.Struct, frozen=True, kw_only=True, rename="came
             doc(
                 """
                 Units as a percentage of the workload's replicas, rounded up: 20 of 11 replicas is 3; more than 100 is
-                allowed. Goes with scalableRef only. Of replicas and percentage the larger counts; with sizing it is a
-                floor. Left out: no floor. Of a workload at zero it is 0, whatever limits would hold (as in Cluster
-                Autoscaler; Karpenter would fill limits): give replicas or sizing to keep units then. Counted exactly,
-                beyond 32 bits too.
+                allowed. Goes with scalableRef and selector only. Of replicas and percentage the larger counts; with
+                sizing it is a floor. Left out: no floor. Of a workload at zero it is 0, whatever limits would hold (as
+                in Cluster Autoscaler; Karpenter would fill limits): give replicas or sizing to keep units then. Counted
+                exactly, beyond 32 bits too.
                 """
             ),
         ]
@@ -259,9 +275,9 @@ class CapacityBufferSpec(msgspec.Struct, frozen=True, kw_only=True, rename="came
             message="a buffer with podTemplateRef needs a size: give sizing, replicas or limits",
         ),
         Rule(
-            cel="!has(self.podTemplateRef) || !has(self.scalableRef)",
-            holds=lambda self: "podTemplateRef" not in self or "scalableRef" not in self,
-            message="give podTemplateRef or scalableRef, not both: each sets the shape of a unit",
+            cel=f"[{', '.join(f'has(self.{each})' for each in _SHAPES)}].filter(given, given).size() <= 1",
+            holds=lambda self: len(self.keys() & set(_SHAPES)) <= 1,
+            message="give one of podTemplateRef, scalableRef and selector: each sets the shape of a unit",
         ),
         SCHEDULES_NEED_SIZING,
     )
@@ -329,9 +345,21 @@ class CapacityBufferStatus(msgspec.Struct, frozen=True, kw_only=True, rename="ca
         Annotated[Count, doc("Units that are there, active and standby together. Missing while that is not known.")]
         | None
     ) = None
+    selector: Annotated[
+        str,
+        doc("Label selector of the buffer's units; also served at /scale, where autoscalers ask for one."),
+    ] = ""
     active: Annotated[Tier, doc("Units on running nodes: pods start on them at once. Used first.")] | None = None
     standby: (
         Annotated[Tier, doc("Units on suspended nodes: pods wait for a resume. They refill the active ones.")] | None
+    ) = None
+    pod_template_generation: (
+        Annotated[
+            int,
+            doc("The metadata.generation of the PodTemplate that a unit is made of; missing for other references."),
+            Meta(ge=0, extra_json_schema={"format": "int64"}),
+        ]
+        | None
     ) = None
     provisioning_strategy: Annotated[
         str,
@@ -364,6 +392,10 @@ class CapacityBufferStatus(msgspec.Struct, frozen=True, kw_only=True, rename="ca
 
             StandbyUnsupported: standby capacity is asked for and would buy nothing, since a resume takes no less time
             than a new node.
+
+            UnitAdmitted: the API server would admit a pod of the template, and a unit counts as it would store it:
+            with defaults, LimitRanges, priority classes, policies and webhooks. False when a trial was refused, which
+            may mean that pods of the workload will be as well; the message tells what a unit is taken for meanwhile.
 
             LimitedByQuotas: quotas of the namespace leave room for fewer units than are wanted; the message names the
             quotas and the buffers that were served before (see spec.priority). Units count as if they ran.

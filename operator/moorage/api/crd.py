@@ -104,7 +104,11 @@ def crd(each: Kind) -> Schema:
     """Return one CustomResourceDefinition."""
     subresources: Schema = {"status": {}}
     if each.scale:
-        subresources["scale"] = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
+        subresources["scale"] = {
+            "specReplicasPath": ".spec.replicas",
+            "statusReplicasPath": ".status.replicas",
+            "labelSelectorPath": ".status.selector",
+        }
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",

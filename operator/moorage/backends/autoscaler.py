@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from moorage.backends.plan import BUFFER_LABEL, Document, Plan, document
+from moorage.api.labels import BUFFER_LABEL
+from moorage.backends.plan import Document, Plan, document
 from moorage.backends.unit import (
     claim_names,
     claimed_volumes,

@@ -54,6 +54,8 @@ class Seen:
 
     served: bool | None
     """Whether the API group is served; None while that is not known."""
+    refusal: str = ""
+    """Why our objects of it cannot be read; empty when they can."""
     active: Asked | None = None
     standby: Asked | None = None
     platform: str = ""
@@ -99,6 +101,8 @@ def choose(
                 backend=Backend.AUTOSCALER, reason=f"spec.backend is Autoscaler, but {missing}: nothing is made"
             )
         return _placeholder(missing)
+    if seen.refusal and setting == "Auto":
+        return _placeholder(f"the API group {GROUP} is served, but the operator may not use it: {seen.refusal}")
     silent_since = _silent_since(seen.active)
     until = None if silent_since is None else silent_since + _patience(seen.active, patience)
     is_silent = until is not None and now >= until

@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
+from moorage.api.labels import BUFFER_LABEL
 from moorage.backends.plan import (
-    BUFFER_LABEL,
     MANAGED_BY_LABEL,
     MANAGER,
     PAUSE_IMAGE,

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from moorage.api.labels import BUFFER_LABEL, LONGEST_LABEL, fitted
 
 Document = dict[str, Any]
 """An object as it is applied."""
 
 MANAGED_BY_LABEL, MANAGER = "app.kubernetes.io/managed-by", "moorage"
-BUFFER_LABEL = "moorage.dev/buffer"
 OWNED_SELECTOR = f"{MANAGED_BY_LABEL}={MANAGER},{BUFFER_LABEL}"
 """Label selector of everything that is made for buffers."""
 
@@ -19,7 +19,6 @@ PAUSE_IMAGE = "registry.k8s.io/pause:3.10"
 """What Kubernetes' own pod sandboxes run: usually on every node already."""
 
 LONGEST_NAME = 253
-LONGEST_LABEL = 63
 
 Placement = Literal["Template", "Spread", "Pack"]
 
@@ -56,14 +55,6 @@ class Plan:
     dedicated: bool = False
     preload_images: bool = False
     placement: Placement = "Template"
-
-
-def fitted(name: str, longest: int) -> str:
-    """Return a name, cut and made unique by a hash when it is too long."""
-    if len(name) <= longest:
-        return name
-    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
-    return f"{name[: longest - len(digest) - 1].rstrip('-.')}-{digest}"
 
 
 def document(owner: Owner, *, api_version: str, kind: str, suffix: str) -> Document:

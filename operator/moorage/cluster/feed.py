@@ -69,6 +69,7 @@ class Feed(Generic[R]):
         self.field_selector = field_selector
         """The field selector that is wanted."""
         self.label_selector = label_selector
+        """The label selector, which stays the same."""
 
         self._client = client
         self._accept = accept

@@ -30,6 +30,8 @@ class Upstream:
         """Whether it is served; None until that is known, and our objects in it are."""
         self.kind: Kind | None = None
         """Where it is served; None when it is not."""
+        self.refusal = ""
+        """Why our objects in it cannot be read, with the rule to give; empty when they can."""
         self._client = client
         self._objects = objects
         self._places: tuple[str | None, ...] = tuple(namespaces) or (None,)
@@ -59,8 +61,8 @@ class Upstream:
             for feed in feeds:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(feed.wait_synced(), LOOK_AGAIN_SECONDS)
-            self._settle(kind)
             while True:
+                self._settle(kind, _refusal(feeds, kind))
                 await asyncio.sleep(LOOK_AGAIN_SECONDS)
                 with contextlib.suppress(ClusterError):
                     if await self._version() != kind.version:
@@ -105,9 +107,16 @@ class Upstream:
                 raise
         return None
 
-    def _settle(self, kind: Kind | None) -> None:
+    def _settle(self, kind: Kind | None, refusal: str = "") -> None:
         served = kind is not None
-        if (served, kind) != (self.served, self.kind):
-            self.served, self.kind = served, kind
+        if (served, kind, refusal) != (self.served, self.kind, self.refusal):
+            self.served, self.kind, self.refusal = served, kind, refusal
             logger.info("%s is %s", GROUP, f"served as {kind.version}" if kind is not None else "not served")
             self._changed()
+
+
+def _refusal(feeds: Iterable[Feed[OwnedObject]], kind: Kind) -> str:
+    for feed in feeds:
+        if feed.refusal is not None and feed.refusal.forbidden:
+            return f"{feed.refusal}; {kind.rule('get, list, watch, create, patch, delete')}"
+    return ""

@@ -59,9 +59,9 @@ _decode_object = msgspec.json.Decoder(_Object).decode
 
 
 def selecting(field_selector: str | None, label_selector: str = "") -> dict[str, str]:
-    """Return the parameters for selectors; none for none."""
-    fields = {"fieldSelector": field_selector} if field_selector else {}
-    return fields | ({"labelSelector": label_selector} if label_selector else {})
+    """Return the parameters for a field and a label selector; none for none."""
+    selectors = {"fieldSelector": field_selector or "", "labelSelector": label_selector}
+    return {name: selector for name, selector in selectors.items() if selector}
 
 
 def decode_meta(encoded: bytes | msgspec.Raw) -> ObjectMeta:

@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from moorage.api import SpecError, parse_capacity_buffer_spec
 from moorage.api.capacitybuffer import CapacityBufferSpec, CapacityBufferStatus
+from moorage.api.labels import unit_selector
 from moorage.buffer.quotas import Asking, Quota, Share, share_out
 from moorage.buffer.sizing import SizingError
-from moorage.cluster.references import Reference
+from moorage.cluster.reference import AnyReference, PodsReference, Reference
 from moorage.handlers.alarms import Alarms
 from moorage.handlers.lives import Lives
 from moorage.objects import PodSpec
@@ -34,7 +37,7 @@ class _Known:
     generation: int
     spec: CapacityBufferSpec | str
     """The spec, or what is wrong with it."""
-    reference: Reference | None
+    reference: AnyReference | None
     created: str
 
 
@@ -46,7 +49,7 @@ class Buffers:
 
     def __init__(
         self,
-        resolve: Callable[[Reference], Workload | Unresolved],
+        resolve: Callable[[AnyReference], Workload | Unresolved],
         rooms: Callable[[str], Sequence[Quota] | Unresolved] = lambda _: (),
         lives: Lives | None = None,
     ) -> None:
@@ -105,6 +108,9 @@ class Buffers:
         known = self._known.get(namespace, {}).get(name)
         if known is None:
             return None
+        return msgspec.structs.replace(self._status(namespace, name, known), selector=unit_selector(name))
+
+    def _status(self, namespace: str, name: str, known: _Known) -> CapacityBufferStatus:
         if isinstance(known.spec, str):
             message = f"{known.spec}; the buffer has no size until it is corrected"
             return unsized_buffer_status("InvalidSpec", message, generation=known.generation)
@@ -131,11 +137,11 @@ class Buffers:
         found = self._found(known)
         return known.spec, b"" if isinstance(found, Unresolved) else found.encoded
 
-    def references(self) -> set[Reference]:
+    def references(self) -> set[AnyReference]:
         """Return everything that buffers refer to."""
         return {known.reference for _, known in self._all() if known.reference is not None}
 
-    def referring_to(self, reference: Reference) -> list[BufferKey]:
+    def referring_to(self, reference: AnyReference) -> list[BufferKey]:
         """Return the buffers that refer to an object."""
         return [key for key, known in self._all() if known.reference == reference]
 
@@ -199,10 +205,12 @@ def _first_choice(buffer: tuple[BufferKey, _Known]) -> tuple[int, str, BufferKey
     return (-priority, known.created, key)
 
 
-def _reference(namespace: str, spec: CapacityBufferSpec) -> Reference | None:
+def _reference(namespace: str, spec: CapacityBufferSpec) -> AnyReference | None:
     if spec.pod_template_ref is not None:
         return Reference(namespace, None, "PodTemplate", spec.pod_template_ref.name)
     if spec.scalable_ref is not None:
         ref = spec.scalable_ref
         return Reference(namespace, ref.api_group or None, ref.kind, ref.name)
+    if spec.selector is not None:
+        return PodsReference(namespace, spec.selector.text)
     return None

@@ -11,7 +11,7 @@ import kopf
 import msgspec
 
 from moorage.cluster.credentials import CredentialsSource
-from moorage.cluster.references import Reference
+from moorage.cluster.reference import AnyReference
 from moorage.cluster.status_writer import Status, StatusKey, StatusWriter
 from moorage.handlers.buffers import Buffers
 from moorage.handlers.presence import Presence
@@ -155,8 +155,8 @@ class OperatorState:
         self.buffer_changed(namespace, name)
         self.shares_changed(namespace)
 
-    def reference_changed(self, reference: Reference) -> None:
-        """Have the buffers sized anew that refer to an object."""
+    def reference_changed(self, reference: AnyReference) -> None:
+        """Have the buffers sized anew that refer to an object or to pods."""
         for namespace, name in self.buffers.referring_to(reference):
             self.writer.mark(key_of(BUFFERS, namespace, name))
         self.shares_changed(reference.namespace)

@@ -204,6 +204,7 @@ class Provisioning:
     def _choose(self, known: _Buffer, spec: CapacityBufferSpec, plan: Plan) -> Choice | None:
         seen = Seen(
             served=self.upstream.served,
+            refusal=self.upstream.refusal,
             active=self._ask(known, Tier.ACTIVE),
             standby=self._ask(known, Tier.STANDBY),
             platform=self.surroundings.platform,

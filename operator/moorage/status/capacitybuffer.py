@@ -23,9 +23,9 @@ from moorage.quota.names import is_binary
 from moorage.resources import nano_of, pod_resources, with_defaults
 from moorage.status.buffer_quotas import limited_by_quotas
 from moorage.status.findings import ConditionStatus, condition
-from moorage.status.workload import Unresolved, Workload
+from moorage.status.workload import Admission, Unresolved, Workload
 
-READY, STANDBY_UNSUPPORTED = "Ready", "StandbyUnsupported"
+READY, STANDBY_UNSUPPORTED, UNIT_ADMITTED = "Ready", "StandbyUnsupported", "UnitAdmitted"
 
 _STRATEGY_WORDS = {Strategy.ACTIVE.value: "Active", Strategy.STANDBY.value: "Standby", HYBRID_STRATEGY: "Hybrid"}
 
@@ -87,6 +87,7 @@ def buffer_status(
         replicas=result.replicas,
         active=Tier(replicas=result.active),
         standby=Tier(replicas=result.standby),
+        pod_template_generation=found.generation,
         provisioning_strategy=strategy_in_force,
         sizing=_sizing(arrivals, _bounds(spec, found, room, adjustment), result),
         display=CapacityBufferDisplay(
@@ -98,6 +99,7 @@ def buffer_status(
         conditions=(
             _ready(result, generation),
             _standby(arrivals, strategy, generation),
+            *([_unit_admitted(found.admission, generation)] if found.admission is not None else []),
             *([limited_by_quotas(share, generation)] if share is not None else []),
         ),
     )
@@ -181,6 +183,11 @@ def _ready(result: Size, generation: int) -> Condition:
         return condition(READY, "True", "Clamped", message, generation=generation)
     message = f"the size is known: {result.active} active and {result.standby} standby"
     return condition(READY, "True", "Reconciled", message, generation=generation)
+
+
+def _unit_admitted(admission: Admission, generation: int) -> Condition:
+    status: ConditionStatus = "True" if admission.admitted else "False"
+    return condition(UNIT_ADMITTED, status, admission.reason, admission.message, generation=generation)
 
 
 def _standby(arrivals: ScaleUp | None, strategy: Strategy | None, generation: int) -> Condition:

@@ -13,7 +13,12 @@ RATE = (
 DURATION = "is not a duration: write a number and a unit (ms, s, m, h), such as 30s, 1m30s or 500ms"
 NO_COLD_START = "must be more than zero: without a cold start nothing needs to stand ready"
 NEEDS_SIZE = "a buffer with podTemplateRef needs a size: give sizing, replicas or limits"
-ONE_SHAPE = "give podTemplateRef or scalableRef, not both: each sets the shape of a unit"
+ONE_SHAPE = "give one of podTemplateRef, scalableRef and selector: each sets the shape of a unit"
+NO_LABEL = "must ask for at least one label: an empty selector would take all pods of the namespace"
+LABEL_VALUE = "not a label value: letters, digits, '-', '_' and '.', the first and last a letter or digit"
+LABEL_KEY = (
+    "not a label key: an optional lower-case DNS name and a slash, then at most 63 letters, digits, '-', '_' and '.'"
+)
 REFILL = 'is not a refill: write Always, None, or how many units to make anew in an hour, such as "20/h"'
 CRON = (
     'is not a schedule: write minute, hour, day of the month, month and day of the week, such as "0 8 * * 1-5"; '
@@ -27,6 +32,13 @@ ZONE = "is not a time zone: write its IANA name, such as Europe/Berlin or Etc/UT
 FLAGS = ("dedicated", "preloadImages")
 TEMPLATE = {"podTemplateRef": {"name": "unit"}}
 WORKLOAD = {"scalableRef": {"apiGroup": "apps", "kind": "Deployment", "name": "web"}}
+PODS = {"selector": {"matchLabels": {"app": "web"}}}
+_EXPRESSION = "spec.selector.matchExpressions[0]"
+_KEY = f"{_EXPRESSION}.key"
+
+
+def _expression(expression: dict[str, Any]) -> dict[str, Any]:
+    return {"selector": {"matchExpressions": [expression]}}
 
 
 def _sizing(rate: Any = 2, resume: Any = "30s", cold: Any = "90s") -> dict[str, Any]:
@@ -86,6 +98,67 @@ BUFFERS = [
             (
                 "spec.podTemplateRef.name",
                 'Invalid value: "": spec.podTemplateRef.name in body should be at least 1 chars long',
+            ),
+        ),
+    ),
+    # selector
+    Case("a selector alone", PODS),
+    Case("a selector with a percentage", {**PODS, "percentage": 20}),
+    *(
+        Case(f"a selector by {operator}", _expression({"key": "a.io/app", "operator": operator, **values}))
+        for operator, values in (
+            ("In", {"values": ["a", ""]}),
+            ("NotIn", {"values": ["a_b.c-d"]}),
+            ("Exists", {}),
+            ("DoesNotExist", {"values": []}),
+        )
+    ),
+    *(
+        Case(f"a selector by {operator} with {values}", spec, ((_EXPRESSION + ".values", message),))
+        for operator, values, message in (
+            ("In", [], "must name at least one value when the operator is In or NotIn"),
+            ("Exists", ["a"], "must be empty when the operator is Exists or DoesNotExist"),
+        )
+        for spec in [_expression({"key": "app", "operator": operator, "values": values})]
+    ),
+    *(
+        Case(f"an expression with the key {key}", _expression({"key": key, "operator": "Exists"}), ((_KEY, LABEL_KEY),))
+        for key in ("a/b/c", "-app")
+    ),
+    *(
+        Case(f"an empty selector {text}", {"selector": text}, (("spec.selector", NO_LABEL),))
+        for text in ({}, {"matchLabels": {}}, {"matchExpressions": []})
+    ),
+    *(
+        Case(
+            f"a selector with the key {key}",
+            {"selector": {"matchLabels": {key: "a"}}},
+            (("spec.selector.matchLabels", f'["{key}"]: {LABEL_KEY}'),),
+        )
+        for key in ("a/b/c", "A.io/app", "-app", "a" * 64)
+    ),
+    *(
+        Case(
+            f"a selector with {value!r}",
+            {"selector": {"matchLabels": {"app": value}}},
+            (("spec.selector.matchLabels[app]", LABEL_VALUE),),
+        )
+        for value in ("a b", "-a")
+    ),
+    *(
+        Case(f"a selector and {name}", {**PODS, **other, "replicas": 1}, (("spec", ONE_SHAPE),))
+        for name, other in (("a template", TEMPLATE), ("a workload", WORKLOAD))
+    ),
+    # priority
+    *(Case(f"priority {value}", {**WORKLOAD, "priority": value}) for value in (-1000000000, 0, 1000000000)),
+    Case(
+        "a priority too high",
+        {**WORKLOAD, "priority": 1000000001},
+        (("spec.priority", "must be at most 1000000000"),),
+        (
+            (
+                "spec.priority",
+                "Invalid value: 1000000001: spec.priority in body should be less than or equal to 1000000000",
             ),
         ),
     ),

@@ -67,6 +67,11 @@ class TestAuto:
         answered = Seen(served=True, active=Asked(KARPENTER, since=0))
         assert chosen(answered, previous=PLACEHOLDERS, now=5).backend is Backend.AUTOSCALER
 
+    def test_takes_placeholders_where_it_may_not_use_the_api_and_names_the_rule(self) -> None:
+        choice = chosen(Seen(served=True, refusal="forbidden; give get"))
+        assert (choice.backend, choice.probes) == (Backend.PLACEHOLDER, False)
+        assert choice.reason.endswith("the operator may not use it: forbidden; give get")
+
     def test_moves_to_placeholders_when_the_api_goes(self) -> None:
         assert chosen(Seen(served=False), previous=AUTOSCALED).backend is Backend.PLACEHOLDER
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from moorage.cluster.references import Reference
+from moorage.cluster.reference import AnyReference, Reference
 from moorage.handlers.operator import BUFFERS, QUOTAS, OperatorState, key_of
 from moorage.quota.native import NativeQuota
 from moorage.quota.scopes import Requirement
@@ -29,8 +29,8 @@ class Team:
         self.known.all = View()
         self.state: OperatorState = operator_state(self.resolve, known=self.known)
 
-    def resolve(self, reference: Reference) -> Workload | Unresolved:
-        return self.found.get(reference.name, Workload(pod_spec(cpu="1")))
+    def resolve(self, reference: AnyReference) -> Workload | Unresolved:
+        return self.found.get(getattr(reference, "name", ""), Workload(pod_spec(cpu="1")))
 
     def buffer(self, name: str, replicas: int, *, day: int = 1, described: bool = False, **spec: Any) -> None:
         whole = {"podTemplateRef": {"name": name}, "replicas": replicas, **spec}
