@@ -341,14 +341,14 @@ class CapacityBufferStatus(msgspec.Struct, frozen=True, kw_only=True, rename="ca
         Annotated[Count, doc("Units that the buffer should hold, active and standby together; also served at /scale.")]
         | None
     ) = None
-    selector: Annotated[
-        str,
-        doc("Label selector of the buffer's units; also served at /scale, where autoscalers ask for one."),
-    ] = ""
     ready_replicas: (
         Annotated[Count, doc("Units that are there, active and standby together. Missing while that is not known.")]
         | None
     ) = None
+    selector: Annotated[
+        str,
+        doc("Label selector of the buffer's units; also served at /scale, where autoscalers ask for one."),
+    ] = ""
     active: Annotated[Tier, doc("Units on running nodes: pods start on them at once. Used first.")] | None = None
     standby: (
         Annotated[Tier, doc("Units on suspended nodes: pods wait for a resume. They refill the active ones.")] | None

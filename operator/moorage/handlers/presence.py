@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from moorage.handlers.nodes import Nodes
 from moorage.handlers.sight import BufferKey, Sight, Wish
@@ -21,6 +22,9 @@ _SHARE = 20
 
 _LOOK_AGAIN_SECONDS = 1.0
 """Sizes change without a word to us, so they are compared this often."""
+
+_PATIENCE_SECONDS = 40.0
+"""How long is waited for the first node that could hold a unit, of an autoscaler that does not say what it can do."""
 
 _FIRST_LIST_SECONDS = 30.0
 """How long the first list of nodes may take before status says that it is waited for."""
@@ -54,6 +58,8 @@ class Presence:
         self._dirty = True
         self._began = time.monotonic()
         self._relists: dict[str, int] = {}
+        self._unfit_since: dict[BufferKey, float] = {}
+        """Since when no node that is there could hold a unit of these buffers."""
         nodes.changed = watches.residents.changed = self._changed
 
     def seen(self, key: BufferKey) -> Sighting | Unseen:
@@ -128,7 +134,7 @@ class Presence:
         if (unseen := self._unseen()) is not None:
             self._dirty = True
             return dict.fromkeys(wishes, unseen)
-        if not self._dirty and wishes == self._looked_for:
+        if not self._dirty and wishes == self._looked_for and not self._waited_enough():
             return self._seen
         self._dirty, self._looked_for = False, wishes
         residents = self._watches.residents
@@ -141,9 +147,27 @@ class Presence:
             nodes_version=self._nodes.version,
             daemons_version=residents.occupancy.daemons_changed,
         ):
-            found[key] = each
+            found[key] = self._with_patience(key, each)
             await asyncio.sleep(0)  # nothing else shall wait for all buffers
+        self._unfit_since = {key: since for key, since in self._unfit_since.items() if key in wishes}
         return found
+
+    def _with_patience(self, key: BufferKey, seen: Sighting) -> Sighting:
+        """Give an autoscaler time to make the first node that could hold a unit."""
+        if seen.outlook.feasible:
+            self._unfit_since.pop(key, None)
+            return seen
+        since = self._unfit_since.setdefault(key, time.monotonic())
+        return replace(seen, waited=time.monotonic() - since >= _PATIENCE_SECONDS)
+
+    def _waited_enough(self) -> bool:
+        """Whether the time of a buffer is over that was given when it was last looked at."""
+        return any(
+            isinstance(seen := self._seen.get(key), Sighting)
+            and not seen.waited
+            and time.monotonic() - since >= _PATIENCE_SECONDS
+            for key, since in self._unfit_since.items()
+        )
 
     def _unseen(self) -> Unseen | None:
         """Return why nothing can be said now."""

@@ -18,6 +18,7 @@ from moorage.backends.gke import Cluster, compute_class_of, standby_obstacles
 from moorage.backends.placeholder import placeholder_name, priority_problem
 from moorage.backends.plan import OWNED_SELECTOR, PAUSE_IMAGE, Owner, Plan
 from moorage.backends.warnings import Finding, can_preload, warnings
+from moorage.backends.word import Word, word_of
 from moorage.cluster.applier import Applier
 from moorage.cluster.client import Client
 from moorage.cluster.feed import Feed, Pace
@@ -60,6 +61,8 @@ class Sought:
     """The pod template of a unit before anything is added to it, as JSON."""
     backend: Backend
     allocation: Allocation
+    word: Word
+    """What the autoscaler says of nodes for them."""
 
 
 @dataclass(slots=True)
@@ -164,7 +167,9 @@ class Provisioning:
             fold=spec.standby_fallback == "Active",
             most_placeholders=self._limits.most_placeholders,
         )
-        sought = Sought(plan, template, known.choice.backend, allocation)
+        asked = known.asked.get(Tier.ACTIVE)
+        word = word_of(known.choice, asked.answer if asked is not None else None)
+        sought = Sought(plan, template, known.choice.backend, allocation, word)
         if sought != known.sought:
             known.sought = sought
             self.sought_changed()

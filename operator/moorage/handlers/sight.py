@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from moorage.backends.word import Word
 from moorage.buffer.presence import Found, TierRecord, Units, begin, most_wanted, observe, refill, share
 from moorage.density.groups import Outlook, Prospects, group_name
 from moorage.density.nodes import Node, State
@@ -28,6 +29,8 @@ class Wish:
     """The upstream object, as `namespace/name`, for which standby nodes are kept."""
     placeholders: str = ""
     """The workload whose pods hold the places of units, such as `Deployment/web-placeholder`; empty when none does."""
+    word: Word = Word.NOBODY
+    """What the autoscaler says of nodes for its units."""
     consumed: tuple[int, int] = field(default=(0, 0), compare=False)
     """What status says was consumed, active and standby: it holds after a restart."""
 
@@ -139,6 +142,7 @@ class Sight:
             outlook=memory.outlook,
             requests=tuple((name, amount) for name, amount in wish.unit.requests.items() if name != PODS),
             group=_main_group(places, nodes),
+            word=wish.word,
             taken=memory.active.taken + memory.standby.taken,
         )
 

@@ -54,6 +54,7 @@ class Wishes:
             sought.allocation.standby,
             standby_of=f"{owner.namespace}/{owner.named(Tier.STANDBY.value)}",
             placeholders=holders,
+            word=sought.word,
             consumed=_consumed(self._stored(key)),
         )
 

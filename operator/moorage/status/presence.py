@@ -10,6 +10,7 @@ import msgspec
 from moorage.api.capacitybuffer import CapacityBufferDisplay, CapacityBufferStatus
 from moorage.api.conditions import Condition
 from moorage.api.presence import NodeGroup, NodesStatus, Tier
+from moorage.backends.word import Word
 from moorage.buffer.presence import Refill
 from moorage.density.groups import Group, Outlook
 from moorage.quantity import canonical
@@ -49,6 +50,10 @@ class Sighting:
     """What a unit requests, in nano-units, to say what is too little."""
     group: str = ""
     """The name of the group of nodes that holds most units now."""
+    word: Word = Word.NOBODY
+    """What the autoscaler says of nodes that it could make."""
+    waited: bool = True
+    """Whether an autoscaler that does not tell has had time enough to make a node that holds a unit."""
     taken: int = 0
     """Units that pods have taken since the look before; status does not show it."""
 
@@ -75,7 +80,7 @@ def with_presence(status: CapacityBufferStatus, seen: Sighting | Unseen, *, gene
             for each in (PROVISIONED, INFEASIBLE)
         ]
         return msgspec.structs.replace(status, conditions=(*status.conditions, *unknown))
-    feasible = seen.outlook.feasible or not seen.outlook.known
+    feasible = _feasibility(seen)[0] != "True"
     active, standby = _tier(status.active, seen.active, feasible), _tier(status.standby, seen.standby, feasible)
     display = status.display or CapacityBufferDisplay()
     return msgspec.structs.replace(
@@ -136,19 +141,32 @@ def _sources(seen: Sighting) -> Iterator[str]:
 
 
 def _infeasible(seen: Sighting, generation: int) -> Condition:
+    status, reason, message = _feasibility(seen)
+    return condition(INFEASIBLE, status, reason, message, generation=generation)
+
+
+def _feasibility(seen: Sighting) -> tuple[ConditionStatus, str, str]:
+    """Return status, reason and message of Infeasible: nodes that are there are the best proof, then the autoscaler."""
     outlook = seen.outlook
-    if not outlook.known:
-        message = "the cluster has no node to judge by"
-        return condition(INFEASIBLE, "Unknown", "NoNodes", message, generation=generation)
     if outlook.feasible:
         first = outlook.groups[0]
-        message = f"an empty node ({first.name}) holds {plural(first.fit.units, 'unit')}, bound by {first.fit.bound_by}"
-        return condition(INFEASIBLE, "False", "NodesFit", message, generation=generation)
-    status: ConditionStatus = "True"
+        fits = f"an empty node ({first.name}) holds {plural(first.fit.units, 'unit')}, bound by {first.fit.bound_by}"
+        return "False", "NodesFit", fits
+    nodes = _no_node(seen) if outlook.known else "the cluster has no node to judge by"
+    if seen.word is Word.MAKES:
+        return "False", "AutoscalerMakesNodes", f"the autoscaler makes nodes for them; {nodes}"
+    if seen.word is Word.CANNOT:
+        return "True", "AutoscalerFoundNone", f"the autoscaler (Karpenter) finds no node that it could make; {nodes}"
+    if seen.word is Word.WAITING or (seen.word is Word.UNTOLD and not seen.waited):
+        return "Unknown", "AutoscalerAsked", f"the autoscaler has not made a node for them yet; {nodes}"
+    return ("True", "NoNodeFits", nodes) if outlook.known else ("Unknown", "NoNodes", nodes)
+
+
+def _no_node(seen: Sighting) -> str:
+    outlook = seen.outlook
     total = sum(outlook.obstacles.values())
     obstacles = "; ".join(_obstacle(seen, name, count) for name, count in sorted(outlook.obstacles.items()))
-    message = f"none of {plural(total, 'node')} could hold a unit, even with nothing on it but its daemons: {obstacles}"
-    return condition(INFEASIBLE, status, "NoNodeFits", message, generation=generation)
+    return f"none of {plural(total, 'node')} could hold a unit, even with nothing on it but its daemons: {obstacles}"
 
 
 def _obstacle(seen: Sighting, name: str, count: int) -> str:

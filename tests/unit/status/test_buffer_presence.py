@@ -9,6 +9,7 @@ import pytest
 
 from moorage.api.capacitybuffer import CapacityBufferStatus
 from moorage.api.presence import Tier
+from moorage.backends.word import Word
 from moorage.buffer.presence import Refill
 from moorage.density.groups import Group, Outlook
 from moorage.density.packing import Fit
@@ -38,6 +39,8 @@ def seen(
     outlook: Outlook = FITS,
     group: str = "default c-32x",
     requests: dict[str, int] | None = None,
+    word: Word = Word.NOBODY,
+    waited: bool = True,
 ) -> Sighting:
     return Sighting(
         TierSighting(*active),
@@ -46,6 +49,8 @@ def seen(
         outlook=outlook,
         requests=tuple((requests or {}).items()),
         group=group,
+        word=word,
+        waited=waited,
     )
 
 
@@ -141,6 +146,35 @@ def test_an_infeasible_unit_says_what_is_in_the_way_and_waits_for_no_refill() ->
     )
     assert status["active"] == {"replicas": 5, "readyReplicas": 0}
     assert "nodes" not in status
+
+
+NO_NODES, TOO_SMALL = Outlook((), {}, {}), Outlook((), {"cpu": 1}, nano(cpu="4"))
+
+
+@pytest.mark.parametrize(
+    ("outlook", "word", "waited", "status", "reason"),
+    [
+        (FITS, Word.CANNOT, True, "False", "NodesFit"),
+        (FITS, Word.UNTOLD, True, "False", "NodesFit"),
+        (TOO_SMALL, Word.NOBODY, True, "True", "NoNodeFits"),
+        (TOO_SMALL, Word.MAKES, True, "False", "AutoscalerMakesNodes"),
+        (TOO_SMALL, Word.CANNOT, False, "True", "AutoscalerFoundNone"),
+        (TOO_SMALL, Word.WAITING, True, "Unknown", "AutoscalerAsked"),
+        (TOO_SMALL, Word.UNTOLD, False, "Unknown", "AutoscalerAsked"),
+        (TOO_SMALL, Word.UNTOLD, True, "True", "NoNodeFits"),
+        (NO_NODES, Word.NOBODY, True, "Unknown", "NoNodes"),
+        (NO_NODES, Word.MAKES, True, "False", "AutoscalerMakesNodes"),
+        (NO_NODES, Word.CANNOT, True, "True", "AutoscalerFoundNone"),
+        (NO_NODES, Word.UNTOLD, True, "Unknown", "NoNodes"),
+    ],
+)
+def test_nodes_that_are_there_are_believed_first_then_the_autoscaler_then_time(
+    outlook: Outlook, word: Word, waited: bool, status: str, reason: str
+) -> None:
+    sighting = seen((5, 0, 0), (0, 0, 0), outlook=outlook, refill=Refill(0, 0, 5, 0), word=word, waited=waited)
+    found = written(sighting)
+    assert told(found, "Infeasible")[:2] == (status, reason)
+    assert found["active"].get("refilling", 0) == (0 if status == "True" else 5)
 
 
 def test_without_a_node_nothing_is_said_of_feasibility() -> None:
