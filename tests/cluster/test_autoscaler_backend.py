@@ -314,6 +314,18 @@ class TestTheEnd:
             wait_for_made(cluster, namespace, "deployments", {})
             wait_for_status(cluster, namespace, "cbuf/buffer", {"replicas": 90, **AUTOSCALED})
 
+    def test_an_api_server_that_restarts_loses_and_doubles_nothing(
+        self, cluster: ControlPlane, namespace: str, api: None, operator: OperatorProcess
+    ) -> None:
+        with controller(cluster, gke):
+            cluster.apply(pod_template(), hybrid(), namespace=namespace)
+            wait_for_made(cluster, namespace, UPSTREAM, {"buffer-active": 60, "buffer-standby": 120})
+            patch(cluster, namespace, "cbuf/buffer", {"spec": {"sizing": {"scaleUpRate": 1}}})
+            cluster.restart("kube-apiserver")
+            wait_for_made(cluster, namespace, UPSTREAM, {"buffer-active": 30, "buffer-standby": 60}, timeout=30)
+            wait_for_status(cluster, namespace, "cbuf/buffer", {"replicas": 90, **AUTOSCALED}, timeout=30)
+            assert made(cluster, namespace, "deployments") == {}
+
     def test_a_restart_writes_nothing(
         self, cluster: ControlPlane, namespace: str, api: None, operator: OperatorProcess
     ) -> None:

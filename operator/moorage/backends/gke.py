@@ -12,8 +12,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from moorage.backends.unit import spec_of
+from moorage.density.selectors import untolerated
 from moorage.quantity import NANO, canonical
+from moorage.scheduling import Taint, Toleration
 
 PLATFORM = "GKE"
 CLASS_LABEL = "cloud.google.com/compute-class"
@@ -166,11 +170,11 @@ def _missing_in_unit(spec: Fields, compute_class: Fields) -> Iterator[str]:
     """Say what the unit lacks to be placed on nodes of its ComputeClass; for buffers GKE adds nothing by itself."""
     name = str((compute_class.get("metadata") or {}).get("name"))
     config = (compute_class.get("spec") or {}).get("nodePoolConfig") or {}
-    tolerations = spec.get("tolerations") or ()
-    taints = [{"key": CLASS_LABEL, "value": name, "effect": "NoSchedule"}, *(config.get("taints") or ())]
-    for taint in taints:
-        if taint.get("effect") != "PreferNoSchedule" and not any(_tolerates(each, taint) for each in tolerations):
-            text = f"{taint['key']}={taint.get('value', '')}:{taint.get('effect')}"
+    tolerations = msgspec.convert(spec.get("tolerations") or (), list[Toleration])
+    taints = msgspec.convert(config.get("taints") or (), list[Taint])
+    for taint in (Taint(key=CLASS_LABEL, value=name, effect="NoSchedule"), *taints):
+        if untolerated([taint], tolerations) is not None:
+            text = f"{taint.key}={taint.value}:{taint.effect}"
             yield f"the unit does not tolerate the taint {text} of ComputeClass {name}: add it to its pod template"
     selected = spec.get("nodeSelector") or {}
     sandboxed = (config.get("sandbox") or {}).get("type")
@@ -179,13 +183,3 @@ def _missing_in_unit(spec: Fields, compute_class: Fields) -> Iterator[str]:
     for key, value in (config.get("nodeLabels") or {}).items():
         if key in selected and selected[key] != value:
             yield f"the unit selects {key}={selected[key]}, but nodes of ComputeClass {name} have {key}={value}"
-
-
-def _tolerates(toleration: Fields, taint: Fields) -> bool:
-    if toleration.get("effect") and toleration["effect"] != taint.get("effect"):
-        return False
-    if not toleration.get("key"):
-        return toleration.get("operator") == "Exists"
-    if toleration["key"] != taint["key"]:
-        return False
-    return toleration.get("operator") == "Exists" or (toleration.get("value") or "") == (taint.get("value") or "")

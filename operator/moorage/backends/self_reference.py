@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from moorage.backends.selectors import selects
+import msgspec
+
+from moorage.density.selectors import selects
+from moorage.scheduling import LabelSelector
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -24,7 +27,7 @@ def referring_to_placeholders(
     """
 
     def is_own(term: Term) -> bool:
-        return selects(term.get("labelSelector"), labels) and _covers(term, namespace)
+        return _selects(term, labels) and _covers(term, namespace)
 
     def translated(term: Term) -> dict[str, Any]:
         return {"topologyKey": term["topologyKey"], "labelSelector": dict(placeholders)}
@@ -32,7 +35,7 @@ def referring_to_placeholders(
     result = dict(spec)
     if constraints := spec.get("topologySpreadConstraints"):
         result["topologySpreadConstraints"] = [
-            _spread(each, placeholders) if selects(each.get("labelSelector"), labels) else each for each in constraints
+            _spread(each, placeholders) if _selects(each, labels) else each for each in constraints
         ]
     affinity = dict(spec.get("affinity") or {})
     if attraction := affinity.get("podAffinity"):
@@ -44,6 +47,10 @@ def referring_to_placeholders(
     if affinity:
         result["affinity"] = affinity
     return result
+
+
+def _selects(term: Term, labels: Mapping[str, str]) -> bool:
+    return selects(msgspec.convert(term.get("labelSelector"), LabelSelector | None), labels)
 
 
 def _covers(term: Term, namespace: str) -> bool:

@@ -15,9 +15,9 @@ from moorage.backends.allocation import Allocation, allocate, documents
 from moorage.backends.autoscaler import KIND, PASSED_ON, Tier, answer_of
 from moorage.backends.choice import Asked, Backend, Choice, Patience, Seen, choose
 from moorage.backends.gke import Cluster, compute_class_of, standby_obstacles
-from moorage.backends.placeholder import placeholder_name, priority_problem
+from moorage.backends.placeholder import placeholder_name
 from moorage.backends.plan import OWNED_SELECTOR, PAUSE_IMAGE, Owner, Plan
-from moorage.backends.warnings import Finding, can_preload, warnings
+from moorage.backends.warnings import Finding, can_preload
 from moorage.backends.word import Word, word_of
 from moorage.cluster.applier import Applier
 from moorage.cluster.client import Client
@@ -27,10 +27,11 @@ from moorage.cluster.surroundings import Surroundings
 from moorage.cluster.upstream import Upstream
 from moorage.density.nodes import Node
 from moorage.handlers.alarms import Alarms
-from moorage.handlers.sites import autopilot, gke_places, open_places
+from moorage.handlers.findings import findings
+from moorage.handlers.sites import autopilot, gke_places
 from moorage.objects import PodSpec
 from moorage.resources import pod_resources, with_defaults
-from moorage.status.provisioning import as_paused, joined, with_backend, with_findings, with_trouble
+from moorage.status.provisioning import as_paused, with_backend, with_findings, with_trouble
 
 PAUSED = "moorage.dev/paused"
 """Annotation that keeps everything that was made for a buffer as it is."""
@@ -240,33 +241,16 @@ class Provisioning:
         )
 
     def _findings(self, known: _Buffer, plan: Plan, choice: Choice, allocation: Allocation) -> tuple[Finding, ...]:
-        places = open_places(self.nodes()) if plan.dedicated else ()
-        found = warnings(plan, choice, kubernetes=self.surroundings.kubernetes, places=places)
-        if choice.backend is not Backend.PLACEHOLDER:
-            return found
-        return joined([self._class_problem(), self._limit_problem(allocation), self._refusal(known.owner), *found])
-
-    def _class_problem(self) -> Finding | None:
-        if not self.surroundings.priority_class_is_known:
-            return None
-        problem = priority_problem(self.surroundings.priority_class)
-        return Finding("PriorityClass", problem) if problem else None
-
-    def _limit_problem(self, allocation: Allocation) -> Finding | None:
-        if not allocation.refused:
-            return None
-        most = self._limits.most_placeholders
-        message = f"{allocation.refused} units are not made: a buffer may have {most} placeholders (--max-placeholders)"
-        return Finding("PlaceholderLimit", message)
-
-    def _refusal(self, owner: Owner) -> Finding | None:
-        """Return why placeholders cannot be created, such as a quota, as their Deployment says it."""
-        stored = self.objects.get(ObjectKey(DEPLOYMENTS.kind, owner.namespace, placeholder_name(owner)))
-        conditions = (stored.body.get("status") or {}).get("conditions") or () if stored is not None else ()
-        for each in conditions:
-            if each["type"] == "ReplicaFailure" and each["status"] == "True":
-                return Finding("PlaceholdersRefused", f"placeholders cannot be created: {each.get('message')}")
-        return None
+        holders = ObjectKey(DEPLOYMENTS.kind, known.owner.namespace, placeholder_name(known.owner))
+        return findings(
+            plan,
+            choice,
+            allocation,
+            self.surroundings,
+            holders=self.objects.get(holders) if choice.backend is Backend.PLACEHOLDER else None,
+            nodes=self.nodes(),
+            most_placeholders=self._limits.most_placeholders,
+        )
 
     def _trouble(self, uid: str) -> Finding | None:
         trouble = self.applier.trouble(uid)

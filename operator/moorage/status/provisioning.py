@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -111,11 +111,6 @@ def time_seconds(text: str) -> float | None:
     Raises ValueError.
     """
     return datetime.fromisoformat(text).timestamp() if text else None
-
-
-def joined(findings: Iterable[Finding | None]) -> tuple[Finding, ...]:
-    """Return those that there are."""
-    return tuple(each for each in findings if each is not None)
 
 
 def _standby_unsupported(choice: Choice, allocation: Allocation, generation: int) -> Condition:
