@@ -149,9 +149,8 @@ def observe(
     `placeholders` tells that units are pods: these go a moment before the pod comes that pushed them out, and there
     is no room beyond the buffer.
     """
-    gone = {node: count - units.get(node, 0) for node, count in before.units.items() if count > units.get(node, 0)}
-    if placeholders:
-        gone = _merged(before.pushed_out, gone)
+    held = _merged(before.units, before.pushed_out if placeholders else {})
+    gone = {node: count - units.get(node, 0) for node, count in held.items() if count > units.get(node, 0)}
     come = {node for node, count in arrivals.items() if count > before.arrivals.get(node, 0)}
     taken = sum(count for node, count in gone.items() if node in come)
     if before.full and not placeholders:

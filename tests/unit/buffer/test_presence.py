@@ -256,6 +256,13 @@ def test_placeholders_that_go_with_their_node_or_come_back_are_not_consumed() ->
     assert placeholders(record, {"a": 4, "b": 3}, {"a": 0, "b": 1}).consumed == 1
 
 
+def test_a_place_that_a_placeholder_got_back_was_not_taken() -> None:
+    record = placeholders(tier(8, {"a": 4, "b": 4}), {"a": 3, "b": 3}, {"a": 0, "b": 0})
+    record = placeholders(record, {"a": 4, "b": 3}, {"a": 0, "b": 0})
+    record = placeholders(record, {"a": 4, "b": 3}, {"a": 1, "b": 1})
+    assert record.consumed == 1
+
+
 def test_placeholders_that_are_no_longer_wanted_are_not_consumed() -> None:
     record = placeholders(tier(8, {"a": 4, "b": 4}), {"a": 4, "b": 1}, {"a": 0, "b": 0}, wanted=5)
     assert placeholders(record, {"a": 4, "b": 1}, {"a": 0, "b": 2}, wanted=5).taken == 0
