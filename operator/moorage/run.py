@@ -104,9 +104,11 @@ class Operator:
             now=lambda: datetime.now(UTC),
         )
         self.state.specs_changed = self._specs_changed
+        nodes = Nodes(self.client)
+        self.provisioning.nodes = lambda: nodes.by_name
         self.presence = self.state.presence = Presence(
             self.watches,
-            Nodes(self.client),
+            nodes,
             Wishes(buffers, self.provisioning, lambda key: self.state.writer.held(key_of(BUFFERS, *key))),
             on_change=lambda key: self.state.buffer_changed(*key),
             on_taken=self._units_taken,

@@ -137,11 +137,20 @@ def test_units_crowd_on_one_node_against_the_workloads_own_anti_affinity(
         assert places()[0] == "", "the third waits for a node of its own"
 
 
-def test_the_intended_pods_arrive_and_the_bill_doubles(crds: Cluster, namespace: str) -> None:
+def test_the_intended_pods_arrive_and_the_bill_doubles(own_control_plane: ControlPlane, namespace: str) -> None:
     """kubernetes/autoscaler#10108: a buffer that was kept for certain pods filled up again when they came."""
-    crds.apply(pod_template(), held(replicas=4, refill="None"), namespace=namespace)
-    status = wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 4})
-    assert "refill" not in status, "nothing has been taken yet; what happens then is in test_refill.py"
+    cluster = own_control_plane
+    with nodes(cluster, 1, namespace, cpu="4200m"):
+        shape = {"cpu": "1", **on_nodes(namespace)}
+        kept = held(scalableRef=WEB, replicas=4, refill="None")
+        cluster.apply(deployment(replicas=0, **shape), kept, namespace=namespace)
+        wait_for_status(cluster, namespace, "cbuf/buffer", {"readyReplicas": 4}, timeout=30)
+        cluster.kubectl("scale", "-n", namespace, "deployment/web", "--replicas=3")
+        status = wait_for_status(cluster, namespace, "cbuf/buffer", {"refill": {"withheld": 3}}, timeout=30)
+        assert status["replicas"] == 1
+        wait_for_made(cluster, namespace, "deployments", {"buffer-placeholder": 1})
+        patch(cluster, namespace, "cbuf/buffer", {"spec": {"refill": "Always"}})
+        wait_for_made(cluster, namespace, "deployments", {"buffer-placeholder": 4})
 
 
 def test_pods_that_may_not_preempt_wait_behind_placeholders(crds: Cluster, namespace: str) -> None:

@@ -20,6 +20,7 @@ from moorage.api import (
     Tier,
 )
 from moorage.api.namespacequota import HolderStatus, NativeDifference, ResourceHolders
+from moorage.api.presence import NodesStatus
 from moorage.api.provisioning import BackendStatus, RefillStatus
 from tests.cluster.crds import OURS, ApiServer
 from tests.controlplane.cluster import Cluster
@@ -56,8 +57,10 @@ BUFFER_STATUS = CapacityBufferStatus(
     observed_generation=1,
     replicas=180,
     selector="moorage.dev/buffer=web",
-    active=Tier(replicas=60),
-    standby=Tier(replicas=120),
+    ready_replicas=172,
+    active=Tier(replicas=60, ready_replicas=52, consumed=8, refilling=8),
+    standby=Tier(replicas=120, ready_replicas=120),
+    nodes=NodesStatus(group="c4", units_per_node=27, bound_by="pods", active=3, standby=4),
     pod_template_generation=2,
     provisioning_strategy=HYBRID_STRATEGY,
     sizing=SizingStatus(

@@ -25,7 +25,9 @@ from moorage.cluster.feed import Feed, Pace
 from moorage.cluster.owned import Kind, ObjectKey, OwnedObject, OwnedObjects, OwnedSink, owned_decoder
 from moorage.cluster.surroundings import Surroundings
 from moorage.cluster.upstream import Upstream
+from moorage.density.nodes import Node
 from moorage.handlers.alarms import Alarms
+from moorage.handlers.sites import autopilot, gke_places, open_places
 from moorage.objects import PodSpec
 from moorage.resources import pod_resources, with_defaults
 from moorage.status.provisioning import as_paused, joined, with_backend, with_findings, with_trouble
@@ -94,6 +96,8 @@ class Provisioning:
         limits: Limits | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
+        self.nodes: Callable[[], Mapping[str, Node]] = dict
+        """Returns the nodes that are known, by name."""
         self.sought_changed: Callable[[], None] = lambda: None
         """Called when other units of a buffer should be there than before."""
         self.objects = OwnedObjects()
@@ -152,7 +156,7 @@ class Provisioning:
         if status.active is None or status.standby is None or not template:
             return status  # without a size, what was made stays as it is
         plan = self._plan(known, spec, template)
-        previous, known.choice = known.choice, self._choose(known, spec, plan)
+        previous, known.choice = known.choice, self._choose(known, spec, plan, standby=status.standby.replicas > 0)
         if known.choice is None:
             known.choice = previous
             return None
@@ -201,14 +205,14 @@ class Provisioning:
             placement=spec.placement or "Template",
         )
 
-    def _choose(self, known: _Buffer, spec: CapacityBufferSpec, plan: Plan) -> Choice | None:
+    def _choose(self, known: _Buffer, spec: CapacityBufferSpec, plan: Plan, *, standby: bool) -> Choice | None:
         seen = Seen(
             served=self.upstream.served,
             refusal=self.upstream.refusal,
             active=self._ask(known, Tier.ACTIVE),
             standby=self._ask(known, Tier.STANDBY),
             platform=self.surroundings.platform,
-            obstacles=self._obstacles(plan),
+            obstacles=self._obstacles(plan) if standby else (),
         )
         setting = spec.backend or "Auto"
         return choose(setting, seen, known.choice, now=self._now(), patience=self._limits.patience)
@@ -231,12 +235,13 @@ class Provisioning:
         return standby_obstacles(
             plan.template,
             pod_resources(with_defaults(unit)).requests,
-            Cluster(self.surroundings.git_version),
+            Cluster(self.surroundings.git_version, autopilot(self.nodes()), gke_places(self.nodes(), plan.template)),
             self.surroundings.compute_class(compute_class_of(plan.template)),
         )
 
     def _findings(self, known: _Buffer, plan: Plan, choice: Choice, allocation: Allocation) -> tuple[Finding, ...]:
-        found = warnings(plan, choice, kubernetes=self.surroundings.kubernetes)
+        places = open_places(self.nodes()) if plan.dedicated else ()
+        found = warnings(plan, choice, kubernetes=self.surroundings.kubernetes, places=places)
         if choice.backend is not Backend.PLACEHOLDER:
             return found
         return joined([self._class_problem(), self._limit_problem(allocation), self._refusal(known.owner), *found])

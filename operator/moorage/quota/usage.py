@@ -54,6 +54,8 @@ class ObjectUse(msgspec.Struct, frozen=True, gc=False):
     """The node that a pod runs on; empty until it has one, and for everything else."""
     labels: Labels | None = None
     """Those of a pod's labels that somebody looks at, sorted; None while nobody does."""
+    preempted: bool = False
+    """Whether the scheduler has chosen a pod to make room for another one."""
 
     @property
     def holder(self) -> str:
@@ -95,6 +97,7 @@ class Shapes:
         released_at: float | None = None,
         node: str = "",
         labels: Labels | None = None,
+        preempted: bool = False,
     ) -> ObjectUse:
         """Return the record of a stored object."""
         controller = meta.controller
@@ -110,6 +113,7 @@ class Shapes:
             claim=claim,
             node=self._shared(node),
             labels=labels,
+            preempted=preempted,
         )
 
     def kept_labels(self, labels: Mapping[str, str] | None) -> Labels | None:
