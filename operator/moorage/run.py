@@ -26,6 +26,7 @@ from moorage.cluster.references import References
 from moorage.cluster.status_writer import StatusWriter
 from moorage.handlers.buffers import Buffers
 from moorage.handlers.embedding import EmbeddedKopf, set_on_signals
+from moorage.handlers.expected import ExpectedQuotas
 from moorage.handlers.native import NativeQuotaSink, read_native
 from moorage.handlers.operator import GROUP, KINDS, QUOTAS, VERSION, OperatorState, key_of, registry, settings
 from moorage.handlers.quotas import Quotas
@@ -88,6 +89,12 @@ class Operator:
             now=lambda: datetime.now(UTC),
         )
         self.state.specs_changed = self._specs_changed
+        places = [f"/namespaces/{each}" for each in options.namespaces] or [""]
+        self.expected = ExpectedQuotas(
+            self.client,
+            (f"/apis/{GROUP}/{VERSION}{place}/{QUOTAS}" for place in places),
+            arrived=lambda key: self.state.knows(key_of(QUOTAS, *key)),
+        )
         self.kopf = EmbeddedKopf(
             registry(self.credentials),
             settings(),
@@ -96,6 +103,8 @@ class Operator:
             definitions=Definitions(self.client, GROUP, VERSION, KINDS),
             backoff=self.client.backoff,
         )
+        self._cramped: set[str] = set()
+        """Namespaces in whose quotas something changed, to be shared out anew: not at each pod that comes or goes."""
         self.port: int | None = None
         """Port of the HTTP app, once it serves."""
 
@@ -116,9 +125,11 @@ class Operator:
                     group.create_task(self.watches.run(), name="watches"),
                     *(group.create_task(feed.run(), name=f"native {feed.path}") for feed in self.native_feeds),
                     group.create_task(self.references.run(), name="references"),
+                    group.create_task(self.expected.run(), name="expected quotas"),
                     group.create_task(self.state.writer.run(), name="status writer"),
                     group.create_task(self._publish_usage(), name="usage"),
                     group.create_task(self._look_again(), name="views"),
+                    group.create_task(self._share_out(), name="shares"),
                     group.create_task(self._prune(), name="prune"),
                 ]
                 operator = group.create_task(self.kopf.run(stop), name="kopf")
@@ -156,12 +167,12 @@ class Operator:
                 if feed.refusal is not None:
                     rule = 'give the operator\'s ClusterRole list, watch on resourcequotas in API group ""'
                     return Unresolved("Forbidden", f"resourcequotas cannot be read: {feed.refusal}; {rule}")
-                if not feed.synced:
+                if not feed.synced or self.expected.awaits(namespace):
                     return Unresolved(RESOLVING, "the quotas of the namespace are being read", pending=True)
         return self.state.quotas.rooms(namespace)
 
     def _native_quotas_changed(self, namespace: str) -> None:
-        self.state.shares_changed(namespace)
+        self._cramped.add(namespace)
         for each in self.state.quotas:
             if each[0] == namespace:
                 self.state.writer.mark(key_of(QUOTAS, *each))
@@ -183,21 +194,27 @@ class Operator:
             changed = self.ledger.take_changed()
             for namespace, name in changed:
                 self.state.writer.mark(key_of(QUOTAS, namespace, name))
-            for namespace in {namespace for namespace, _ in changed}:
-                self.state.shares_changed(namespace)
+            self._cramped |= {namespace for namespace, _ in changed}
+
+    async def _share_out(self) -> None:
+        """Share out anew what quotas leave, wherever something may have changed that."""
+        before: list[object] = []
+        while True:
+            feeds = [(feed.synced, feed.refusal is not None) for feed in self.native_feeds]
+            now: list[object] = [self.watches.views(), self.expected.missing, feeds]
+            if now != before:
+                before = now
+                self._cramped |= {*self.state.buffers.namespaces()}
+            while self._cramped:
+                self.state.shares_changed(self._cramped.pop())
+            await asyncio.sleep(0.1)
 
     async def _look_again(self) -> None:
         """Tell the quotas concerned when a resource becomes known, or is not known any more."""
         views: Mapping[tuple[str, str | None], View] = {}
         settled, look_at_native = False, 0.0
-        native: list[tuple[bool, bool]] = []
         while True:
             now = self.watches.views()
-            listed = [(feed.synced, feed.refusal is not None) for feed in self.native_feeds]
-            if now != views or listed != native:
-                native = listed
-                for namespace in self.state.buffers.namespaces():
-                    self.state.shares_changed(namespace)
             if changed := {key[0] for key in now.keys() | views.keys() if now.get(key) != views.get(key)}:
                 views = now
                 for key in self.ledger.quotas_counting(changed):

@@ -148,7 +148,7 @@ def _everything(cpu: str = "100m") -> list[Object]:
         for kind, group in SCALABLE.items()
     ]
     return [
-        quota(hard=HARD),
+        quota(hard=HARD, buffers="Ignore"),
         *workloads,
         *buffers,
         pod_template(),

@@ -46,8 +46,8 @@ def team(crds: Cluster, namespace: str) -> str:
         "requests.nvidia.com/gpu": 4,
     }
     crds.apply(
-        quota("team-a", hard=hard),
-        quota("objects", hard={"pods": 2, "nvidia.com/gpu": 3}),
+        quota("team-a", hard=hard, buffers="Ignore"),
+        quota("objects", hard={"pods": 2, "nvidia.com/gpu": 3}, buffers="Ignore"),
         deployment(replicas=8, cpu="500m", memory="2304Mi"),
         pod("train", cpu="2500m", memory="512Mi"),
         buffer("web", scalableRef=ref, sizing=sizing(), replicas=10, percentage=20, limits={"cpu": 400}),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 from msgspec import Meta
@@ -97,6 +97,20 @@ class NamespaceQuotaSpec(msgspec.Struct, frozen=True, kw_only=True, rename="came
                 {matchExpressions: [{scopeName: PriorityClass, operator: In, values: [high, critical]}]}
                 """,
                 **{"x-kubernetes-map-type": "atomic"},
+            ),
+        ]
+        | None
+    ) = None
+
+    buffers: (
+        Annotated[
+            Literal["Count", "Ignore"],
+            doc(
+                """
+                What the CapacityBuffers of the namespace mean for this quota. Count, also when left out: their units,
+                active and standby, take room in hard as if they ran, and hold what real pods leave: a real pod that
+                comes takes the room of units, and the buffers shrink and say so. Ignore: buffers take no room in it.
+                """
             ),
         ]
         | None

@@ -90,6 +90,10 @@ class OperatorState:
         """Return the uids of the objects that are known now."""
         return dict(self._uids)
 
+    def knows(self, key: StatusKey) -> bool:
+        """Whether an object has been taken in."""
+        return key in self._uids
+
     def remove_gone(self, known: Mapping[StatusKey, str], alive: Mapping[StatusKey, str]) -> None:
         """Forget objects that were known before a list of those that are alive, and are not in it (keys to uids).
 

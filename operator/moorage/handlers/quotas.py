@@ -10,11 +10,15 @@ from typing import Any
 import msgspec
 
 from moorage.api import SpecError, parse_namespace_quota_spec
+from moorage.api.labels import PLACEHOLDER_CLASS
 from moorage.api.namespacequota import NamespaceQuotaStatus
-from moorage.buffer.quotas import Quota
+from moorage.buffer.quotas import Quota, without_placeholders
 from moorage.handlers.native import NativeQuotas
 from moorage.quota.ledger import Ledger, QuotaKey
+from moorage.quota.names import PODS
 from moorage.quota.native import Difference, differences
+from moorage.quota.scopes import ScopeFacts
+from moorage.status.findings import RESOLVING
 from moorage.status.namespacequota import (
     QuotaRules,
     View,
@@ -102,12 +106,36 @@ class Quotas:
                 yield key, hard, {name: used[name] for name in known_names(known.rules, self._views_of(key[0]))}
 
     def rooms(self, namespace: str) -> list[Quota] | Unresolved:
-        """Return the quotas of a namespace as its buffers meet them: the native ones that were not made for ours."""
-        return [
-            Quota(f"ResourceQuota {each.name}", each.hard, each.used, each.requirements)
-            for each in self.native.of(namespace)
-            if not each.owner
+        """Return all quotas of a namespace as its buffers meet them: ours, and native ones that were not made for ours.
+
+        Names whose usage is not known limit nothing, but for pods that are just being listed: those are waited for.
+        """
+        rooms = [*self._rooms_of_native(namespace), *self._rooms_of_ours(namespace)]
+        pods = self._views(PODS, namespace)
+        if not rooms or pods.trouble is not None:
+            return rooms
+        if not pods.complete:
+            return Unresolved(RESOLVING, "the pods of the namespace are being listed", pending=True)
+        placeholders = [
+            use
+            for use in self._ledger.objects(PODS, namespace).values()
+            if isinstance(use.shape.facts, ScopeFacts) and use.shape.facts.priority_class == PLACEHOLDER_CLASS
         ]
+        return [without_placeholders(quota, placeholders) for quota in rooms] if placeholders else rooms
+
+    def _rooms_of_native(self, namespace: str) -> Iterator[Quota]:
+        for each in self.native.of(namespace):
+            # One whose NamespaceQuota has not been read yet stands in for it.
+            if (namespace, each.owner) not in self._known:
+                yield Quota(f"ResourceQuota {each.name}", each.hard, each.used, each.requirements)
+
+    def _rooms_of_ours(self, namespace: str) -> Iterator[Quota]:
+        for (place, name), known in self._known.items():
+            if place == namespace and isinstance(known.rules, QuotaRules) and known.rules.counts_buffers:
+                names = known_names(known.rules, self._views_of(namespace))
+                hard = {resource: known.rules.hard[resource] for resource in names}
+                used = self._ledger.usage(place, name).used
+                yield Quota(f"NamespaceQuota {name}", hard, used, frozenset(known.rules.terms.requirements))
 
     def differences(self) -> Iterator[tuple[QuotaKey, Difference]]:
         """Iterate over the numbers in which native quotas differ now."""

@@ -61,6 +61,8 @@ class QuotaRules:
     terms: Terms
     uncounted: tuple[str, ...]
     """Names in `hard` that no controller ever counts."""
+    counts_buffers: bool = True
+    """Whether the units of buffers take room in it."""
 
 
 def quota_rules(spec: NamespaceQuotaSpec) -> QuotaRules:
@@ -78,6 +80,7 @@ def quota_rules(spec: NamespaceQuotaSpec) -> QuotaRules:
         hard=hard,
         terms=Terms(frozenset(hard), requirements),
         uncounted=tuple(sorted(name for name in hard if counted(name) is None)),
+        counts_buffers=spec.buffers != "Ignore",
     )
 
 
