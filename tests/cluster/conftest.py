@@ -3,5 +3,6 @@
 from tests.cluster.clients import rest
 from tests.cluster.crds import api_server, crds
 from tests.cluster.operators import operator, start_operator
+from tests.cluster.policies import policies
 
-__all__ = ["api_server", "crds", "operator", "rest", "start_operator"]
+__all__ = ["api_server", "crds", "operator", "policies", "rest", "start_operator"]

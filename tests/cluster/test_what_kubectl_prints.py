@@ -60,6 +60,8 @@ def team(crds: Cluster, namespace: str) -> str:
     wait_for_status(crds, namespace, "cbuf/web", {"replicas": 180, "sizing": {"workloadReplicas": 8}})
     wait_for_status(crds, namespace, "cbuf/share", {"replicas": 2})
     wait_for_condition(crds, namespace, "cbuf/lost", "Ready", "False", "TemplateNotFound")
+    for name in ("team-a", "objects"):
+        wait_for_condition(crds, namespace, f"nsq/{name}", "WorkloadsRefused", "True", "NextPodRefused")
     return namespace
 
 

@@ -25,6 +25,17 @@ import click
     show_default=True,
     help="Seconds between comparisons of what is counted with a new list of all pods; 0 for none.",
 )
+@click.option(
+    "--webhook-port",
+    default=0,
+    show_default=True,
+    help="Port of the webhook that explains refusals (HTTPS); 0 for none.",
+)
+@click.option(
+    "--system-namespace",
+    default="",
+    help="Where the webhook's certificate is kept. Default: the pod's own namespace, else moorage-system.",
+)
 def run(
     *,
     namespaces: tuple[str, ...],
@@ -35,6 +46,8 @@ def run(
     log_format: str,
     verbose: bool,
     verify_interval: float,
+    webhook_port: int,
+    system_namespace: str,
 ) -> int:
     """Run the operator until it is told to end (Ctrl-C or SIGTERM).
 
@@ -55,6 +68,8 @@ def run(
         host=host,
         port=port,
         verify_interval=verify_interval,
+        webhook_port=webhook_port,
+        system_namespace=system_namespace,
     )
     try:
         asyncio.run(Operator(options).run())

@@ -159,6 +159,10 @@ class Client:
         query = {"force": "true" if force else "false"} | dict(params or {})
         return await self.patch(path, body, "application/apply-patch+yaml", query)
 
+    async def delete(self, path: str, *, uid: str) -> None:
+        """DELETE an object, unless another one has taken its name (a conflict)."""
+        await self._call("DELETE", path, body={"preconditions": {"uid": uid}})
+
     async def watch(
         self,
         path: str,

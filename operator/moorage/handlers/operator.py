@@ -86,6 +86,10 @@ class OperatorState:
         self.specs_changed()
         self.shares_changed(key.namespace)
 
+    def uid(self, key: StatusKey) -> str | None:
+        """Return the uid of one of our objects."""
+        return self._uids.get(key)
+
     def known(self) -> dict[StatusKey, str]:
         """Return the uids of the objects that are known now."""
         return dict(self._uids)

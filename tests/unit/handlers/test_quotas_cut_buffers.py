@@ -40,12 +40,12 @@ class Team:
             key_of(BUFFERS, TEAM, name), uid=name, generation=1, spec=whole, described=described, created=created
         )
 
-    def quota(self, name: str = "ours", *, buffers: str = "Count", **hard: str) -> None:
-        spec = {"hard": hard, "buffers": buffers}
+    def quota(self, name: str = "ours", *, buffers: str = "Count", enforcement: str = "Enforce", **hard: str) -> None:
+        spec = {"hard": hard, "buffers": buffers, "enforcement": enforcement}
         self.state.accept(key_of(QUOTAS, TEAM, name), uid=name, generation=1, spec=spec, described=False)
 
     def native(self, name: str = "theirs", *, used: str = "0", owner: str = "", cpu: str = "5") -> None:
-        quota = NativeQuota(name, TEAM, name, 1, frozenset(), nano(cpu=used), nano(cpu=cpu), owner)
+        quota = NativeQuota(name, TEAM, name, 1, frozenset(), nano(cpu=used), nano(cpu=cpu), owner=owner)
         self.state.quotas.native.put(quota)
         self.state.shares_changed(TEAM)
 
@@ -96,6 +96,11 @@ class TestWhichQuotas:
     def test_one_that_ignores_buffers_does_not_cut(self, team: Team) -> None:
         team.quota(pods="1", buffers="Ignore")
         team.native(owner="ours", cpu="5")
+        team.buffer("web", 9)
+        assert team.replicas("web") == 9
+
+    def test_one_that_only_audits_does_not_cut(self, team: Team) -> None:
+        team.quota(pods="1", enforcement="Audit")
         team.buffer("web", 9)
         assert team.replicas("web") == 9
 
