@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +21,7 @@ RESOURCES = {
     "NamespaceQuota": ("/apis", OURS, "namespacequotas"),
     "CapacityBuffer": ("/apis", OURS, "capacitybuffers"),
     "ResourceQuota": ("/api", "v1", "resourcequotas"),
+    "LimitRange": ("/api", "v1", "limitranges"),
 }
 
 
@@ -70,8 +73,13 @@ class ApiServer:
 
 def _causes(status: Mapping[str, Any]) -> set[Refusal]:
     causes = status.get("details", {}).get("causes", [])
-    found = {Refusal(cause.get("field", ""), cause["message"]) for cause in causes}
+    found = {Refusal(cause.get("field", ""), _in_order(cause["message"])) for cause in causes}
     return found or {Refusal("", status["message"])}
+
+
+def _in_order(message: str) -> str:
+    """Sort the names that a rule blames: CEL takes the keys of a map in any order."""
+    return re.sub(r'\["[^\]]*"\](?=: )', lambda names: json.dumps(sorted(json.loads(names[0]))), message)
 
 
 def install_crds(cluster: Cluster) -> None:

@@ -13,8 +13,9 @@ SETTLE_SECONDS = 15.0
 
 
 def quota(name: str = "quota", **spec: Any) -> Object:
-    """A NamespaceQuota."""
-    return {"apiVersion": "moorage.dev/v1alpha1", "kind": "NamespaceQuota", "metadata": {"name": name}, "spec": spec}
+    """A NamespaceQuota; unless `enforcement` says otherwise it only counts, so that it refuses no test's pods."""
+    full = {"enforcement": "Audit", **spec}
+    return {"apiVersion": "moorage.dev/v1alpha1", "kind": "NamespaceQuota", "metadata": {"name": name}, "spec": full}
 
 
 def buffer(name: str = "buffer", *, annotations: Mapping[str, str] | None = None, **spec: Any) -> Object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,6 +32,10 @@ class Answer:
 
     code: int
     body: Object
+    warnings: tuple[str, ...] = ()
+    """What kubectl would print as warnings."""
+    seconds: float = 0.0
+    """How long it took."""
 
     @property
     def ok(self) -> bool:
@@ -121,8 +126,11 @@ class Rest:
         url = self._server + path
         if parameters:
             url += "?" + "&".join(f"{name}={value}" for name, value in parameters.items())
+        began = time.perf_counter()
         answer = self._pool.request(method, url, body=data, headers=headers, retries=False, timeout=60)
-        return Answer(answer.status, json.loads(answer.data))
+        seconds = time.perf_counter() - began
+        warnings = tuple(_warning(each) for each in answer.headers.getlist("Warning"))
+        return Answer(answer.status, json.loads(answer.data), warnings, seconds)
 
     def _find(self, root: str, version: str, kind: str) -> _Served:
         with self._lock:
@@ -131,6 +139,12 @@ class Rest:
                     if "/" not in each["name"]:
                         self._served[version, each["kind"]] = _Served(each["name"], each["namespaced"])
             return self._served[version, kind]
+
+
+def _warning(header: str) -> str:
+    """Return the text of a header such as `299 - "text"`."""
+    text: str = json.loads(header.split(" ", 2)[2])
+    return text
 
 
 @contextmanager

@@ -29,7 +29,8 @@ from tests.operator_process import OperatorProcess
 
 AT_ONCE_SECONDS = 10.0
 """Ours takes less than one; the rest is for a busy machine."""
-_DIFFERENCE = re.compile(r"moorage_native_quota_difference{(.*)} (\S+)")
+DIFFERENCE, DURATION = "moorage_native_quota_difference", "moorage_native_quota_difference_seconds"
+_SAMPLE = re.compile(r"^(\w+){(.*)} (\S+)$", re.MULTILINE)
 _LABEL = re.compile(r'(\w+)="([^"]*)"')
 
 
@@ -81,13 +82,16 @@ class Pair:
         for each in our_status(self.rest, self.namespace, "q")["native"]:
             assert each["resourceQuota"] == "q"
             assert 5 <= time.time() - datetime.fromisoformat(each["since"]).timestamp() < 60
+        durations = self.metric(DURATION)
+        assert durations.keys() == expected.keys()
+        assert all(5 <= seconds < 60 for seconds in durations.values())
 
-    def metric(self) -> dict[str, float]:
+    def metric(self, metric: str = DIFFERENCE) -> dict[str, float]:
         """What the metric says of this quota, by resource."""
         found = {}
-        for labels, value in _DIFFERENCE.findall(self.operator.get("/metrics")):
+        for name, labels, value in _SAMPLE.findall(self.operator.get("/metrics")):
             by_name = dict(_LABEL.findall(labels))
-            if by_name["namespace"] == self.namespace:
+            if name == metric and by_name["namespace"] == self.namespace:
                 assert (by_name["namespacequota"], by_name["resourcequota"]) == ("q", "q")
                 found[by_name["resource"]] = float(value)
         return found

@@ -61,8 +61,8 @@ def team(crds: Cluster, nodes: Cluster, namespace: str) -> str:
         "requests.nvidia.com/gpu": 4,
     }
     crds.apply(
-        quota("team-a", hard=hard),
-        quota("objects", hard={"pods": 2, "nvidia.com/gpu": 3}),
+        quota("team-a", hard=hard, buffers="Ignore"),
+        quota("objects", hard={"pods": 2, "nvidia.com/gpu": 3}, buffers="Ignore"),
         deployment(replicas=8, cpu="500m", memory="2304Mi", nodeSelector=POOL),
         pod("train", cpu="2500m", memory="512Mi"),
         namespace=namespace,
@@ -80,6 +80,8 @@ def team(crds: Cluster, nodes: Cluster, namespace: str) -> str:
     wait_for_status(crds, namespace, "cbuf/web", {"readyReplicas": 60, "sizing": {"workloadReplicas": 8}})
     wait_for_status(crds, namespace, "cbuf/share", {"readyReplicas": 2})
     wait_for_condition(crds, namespace, "cbuf/lost", "Ready", "False", "TemplateNotFound")
+    for name in ("team-a", "objects"):
+        wait_for_condition(crds, namespace, f"nsq/{name}", "WorkloadsRefused", "True", "NextPodRefused")
     return namespace
 
 

@@ -112,19 +112,22 @@ class Story:
         terminal.kubectl("scale", "-n", self.a, "deployment/web", "--replicas=18")
         self.wait_for_usage(self.a, "team-a", {"pods": "18", "requests.cpu": "4500m"}, shown=True)
         terminal.kubectl("get", "nsq", "team-a", "-n", self.a)
-        self.conditions(self.a, "nsq/team-a", expected={"Ready": "True", "NearLimit": "True", "Exceeded": "False"})
+        near = {"Ready": "True", "NearLimit": "True", "Exceeded": "False", "WorkloadsRefused": "False"}
+        self.conditions(self.a, "nsq/team-a", expected=near)
 
     def lower_a_quota(self) -> None:
         """A quota is lowered below what is used."""
         terminal = self.terminal
         terminal.say(
-            "Team B's quota is lowered below what it uses. Nothing is evicted; the condition Exceeded says so."
+            "Team B's quota is lowered below what it uses. Nothing is evicted; the conditions say so, and whose next "
+            "pod would be refused."
         )
         patch = json.dumps({"spec": {"hard": {"requests.cpu": "1600m"}}})
         terminal.kubectl("patch", "nsq", "team-b", "-n", self.b, "--type=merge", "-p", patch)
         terminal.kubectl("wait", "-n", self.b, "--for=condition=Exceeded", "nsq/team-b", WAIT)
         terminal.kubectl("get", "nsq", "team-b", "-n", self.b)
-        self.conditions(self.b, "nsq/team-b", expected={"Ready": "True", "NearLimit": "True", "Exceeded": "True"})
+        exceeded = {"Ready": "True", "NearLimit": "True", "Exceeded": "True", "WorkloadsRefused": "True"}
+        self.conditions(self.b, "nsq/team-b", expected=exceeded)
 
     def change_the_rate(self) -> None:
         """A buffer's input changes."""
