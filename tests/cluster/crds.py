@@ -13,8 +13,7 @@ import pykube
 import pytest
 
 from moorage.api import GROUP, VERSION, crd_documents
-from tests.controlplane.cluster import Cluster, KubectlError
-from tests.controlplane.waiting import wait_for
+from tests.controlplane.cluster import Cluster
 
 OURS = f"{GROUP}/{VERSION}"
 RESOURCES = {
@@ -86,14 +85,7 @@ def install_crds(cluster: Cluster) -> None:
     """Install our definitions, and wait until they are served."""
     texts = list(crd_documents().values())
     cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin="\n---\n".join(texts))
-    names = [f"crd/{plural}.{GROUP}" for _, version, plural in RESOURCES.values() if version == OURS]
-    # kubectl fails on a definition that is so new that it has no conditions at all.
-    wait_for(
-        lambda: cluster.kubectl("wait", "--for=condition=Established", "--timeout=30s", *names),
-        timeout=30,
-        ignore=KubectlError,
-        message="our definitions to be established",
-    )
+    cluster.wait_until_served(*(f"{plural}.{GROUP}" for _, version, plural in RESOURCES.values() if version == OURS))
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ import yaml
 
 from moorage.admission.certificate_store import CONFIGURATION
 from moorage.admission.webhook import PATH
-from tests.cluster.native import native_quota, our_quota
+from tests.cluster.native import our_quota
 from tests.cluster.objects import condition, pod
 from tests.cluster.rest import Object, Rest
 from tests.controlplane.ports import ReservedPort
@@ -77,29 +77,19 @@ def wait_until_asked(rest: Rest, namespace: str, *operators: OperatorProcess, ti
     )
 
 
-def limit(rest: Rest, namespace: str, name: str = "team", *, projected: bool = True, **spec: Any) -> None:
-    """Make a NamespaceQuota and, unless something else does, the ResourceQuota that enforces it; wait for both."""
-    stored = rest.create(namespace, our_quota(name, spec)).require()
-    hard = spec.get("hard")
-    if projected and hard:
-        owner = {
-            "apiVersion": OURS,
-            "kind": "NamespaceQuota",
-            "name": name,
-            "uid": stored["metadata"]["uid"],
-            "controller": True,
-        }
-        native = native_quota(f"moorage-{name}", {"hard": hard})
-        native["metadata"]["ownerReferences"] = [owner]
-        rest.create(namespace, native).require()
-        wait_for(
-            lambda: rest.get(namespace, "ResourceQuota", f"moorage-{name}").require().get("status", {}).get("used"),
-            timeout=15,
-            message="the native quota in force",
-        )
+def limit(rest: Rest, namespace: str, name: str = "team", *, enforcement: str = "Enforce", **spec: Any) -> None:
+    """Make a NamespaceQuota, and wait until it counts and, unless in Audit mode, its totals are in force."""
+    rest.create(namespace, our_quota(name, {**spec, "enforcement": enforcement})).require()
+
+    def in_force() -> bool:
+        projected = rest.get(namespace, "ResourceQuota", f"moorage-{name}")
+        return projected.ok and bool(projected.body.get("status", {}).get("used"))
+
+    if enforcement == "Enforce" and spec.get("hard"):
+        wait_for(in_force, timeout=30, message="totals in force")
     wait_for(
         lambda: condition(status_of(rest, namespace, name), "Ready").get("status") == "True",
-        timeout=15,
+        timeout=30,
         message=lambda: f"quota {name} ready: {status_of(rest, namespace, name)}",
     )
 

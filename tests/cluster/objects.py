@@ -9,7 +9,8 @@ from tests.controlplane.cluster import Cluster
 from tests.controlplane.waiting import wait_for
 
 Object = dict[str, Any]
-SETTLE_SECONDS = 15.0
+SETTLE_SECONDS = 30.0
+"""It takes less than one; the rest is for a slow machine."""
 
 
 def quota(name: str = "quota", **spec: Any) -> Object:
@@ -90,7 +91,14 @@ def wait_for_status(
 
 
 def wait_for_condition(
-    cluster: Cluster, namespace: str, resource: str, kind: str, status: str, reason: str, *, timeout: float = 15.0
+    cluster: Cluster,
+    namespace: str,
+    resource: str,
+    kind: str,
+    status: str,
+    reason: str,
+    *,
+    timeout: float = SETTLE_SECONDS,
 ) -> Object:
     """Wait until an object has a condition, and return that."""
     seen: Object = {}

@@ -50,11 +50,13 @@ def _quota(names: Iterable[str], *scopes: str, **requirements: tuple[str, list[s
 _COMPUTE = (*_PODS, *_CPU_AND_MEMORY, *_EXTENDED)
 
 WITHOUT_SCOPES: dict[str, Object] = {
-    "pods": _quota(
+    "pods-and-devices": _quota(
         [
             *_COMPUTE,
             *(f"{side}ephemeral-storage" for side in ("", "requests.", "limits.")),
             *("hugepages-2Mi", "requests.hugepages-2Mi"),
+            *("count/resourceclaims.resource.k8s.io", *_IMPLICIT, LOST),
+            *(f"{each}.deviceclass.resource.k8s.io/devices" for each in ("gpu.example.com", "nic.example.com")),
         ]
     ),
     "objects": _quota(
@@ -66,12 +68,6 @@ WITHOUT_SCOPES: dict[str, Object] = {
     ),
     "services": _quota(["services", "count/services", "services.loadbalancers", "services.nodeports"]),
     "claims": _quota([*_CLAIMS, "count/persistentvolumeclaims"]),
-    "devices": _quota(
-        [
-            *("count/resourceclaims.resource.k8s.io", "requests.example.com/gpu", *_IMPLICIT, LOST),
-            *(f"{each}.deviceclass.resource.k8s.io/devices" for each in ("gpu.example.com", "nic.example.com")),
-        ]
-    ),
     "nothing": _quota([*NEVER_COUNTED, LOST]),
 }
 WITH_SCOPES: dict[str, Object] = {

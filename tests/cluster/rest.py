@@ -6,7 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import urllib3
 
 from moorage.cluster.credentials import Credentials
+from tests.controlplane.waiting import wait_for
 
 Object = dict[str, Any]
 
@@ -24,6 +25,7 @@ _PATCHES = {
     JSON_PATCH: "application/json-patch+json",
 }
 CONNECTIONS = 32
+DISCOVERY_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,14 @@ class Rest:
         path = f"{self.path(meta.get('namespace', ''), stored['kind'], stored['apiVersion'])}/{meta['name']}"
         self.request("GET", path, parameters={"resourceVersion": meta["resourceVersion"]}).require()
 
+    def watch(self, namespace: str, kind: str, version: str = "v1", *, seconds: int = 240) -> Iterator[Object]:
+        """Yield what happens to the objects of a kind, in order, from all there is now on, for so long."""
+        url = f"{self._server}{self.path(namespace, kind, version)}?watch=true&timeoutSeconds={seconds}"
+        answer = self._pool.request(
+            "GET", url, headers=self._headers, preload_content=False, retries=False, timeout=seconds + 30.0
+        )
+        return _lines(answer)
+
     def path(self, namespace: str, kind: str, version: str) -> str:
         """Where the objects of a kind are; `namespace` is left out where the kind has none."""
         root = f"/api/{version}" if "/" not in version else f"/apis/{version}"
@@ -134,11 +144,27 @@ class Rest:
 
     def _find(self, root: str, version: str, kind: str) -> _Served:
         with self._lock:
-            if (version, kind) not in self._served:
-                for each in self.request("GET", root).require()["resources"]:
-                    if "/" not in each["name"]:
-                        self._served[version, each["kind"]] = _Served(each["name"], each["namespaced"])
+            # A definition that is new is served a moment later.
+            wait_for(
+                lambda: (version, kind) in self._served or self._discover(root, version),
+                timeout=DISCOVERY_SECONDS,
+                message=f"{kind} of {version} to be served",
+            )
             return self._served[version, kind]
+
+    def _discover(self, root: str, version: str) -> None:
+        for each in self.request("GET", root).body.get("resources", ()):
+            if "/" not in each["name"]:
+                self._served[version, each["kind"]] = _Served(each["name"], each["namespaced"])
+
+
+def _lines(answer: urllib3.BaseHTTPResponse) -> Iterator[Object]:
+    rest = b""
+    with suppress(urllib3.exceptions.HTTPError):  # it may be cut off with its server, or with its client's pool
+        for chunk in answer.stream(65536):
+            *lines, rest = (rest + chunk).split(b"\n")
+            yield from (json.loads(line) for line in lines if line)
+    answer.close()
 
 
 def _warning(header: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import urllib.error
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -144,7 +145,7 @@ def start_installed(installed: ControlPlane, tmp_path: Path) -> Iterator[StartIn
 
 def _install(cluster: ControlPlane) -> None:
     cluster.kubectl("apply", "--server-side", "--validate=strict", "--warnings-as-errors", "-k", str(BASE))
-    cluster.kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", str(CRDS))
+    cluster.wait_until_served("namespacequotas.moorage.dev", "capacitybuffers.moorage.dev")
     allow = ("auth", "can-i", "list", "pods", "-A", f"--as={USER}")
     wait_for(lambda: _answers(cluster, *allow), timeout=30, message="the rights of the operator, summed up")
 
@@ -302,10 +303,11 @@ def test_every_rule_is_needed_and_none_is_missing(
     # An API server that streams no lists, as older ones do not, is read page by page.
     older = start_control_plane(audit=True, extra={"kube-apiserver": ["--feature-gates=WatchList=false"]})
     _install(older)
-    used: set[tuple[str, str, str]] = set()
     backends = {"held": "Placeholder", "bought": "Autoscaler"}
+    audits = []
     for cluster in (installed, older):
         audit = AuditLog(cluster.place.audit_log, USER)
+        audits.append(audit)
         with cluster.namespace() as namespace, _called_on_loopback(cluster) as port:
             install_upstream(cluster)
             made = [buffer(each, podTemplateRef=UNIT, replicas=1, backend=kind) for each, kind in backends.items()]
@@ -327,10 +329,10 @@ def test_every_rule_is_needed_and_none_is_missing(
                 message="the end of what was made",
             )
             _assert_nothing_was_refused(audit, operator)
-            used |= {right for request in audit.requests() for right in request.rights}
             stored = {request.resource for request in audit.requests() if request.verb == "create" and request.stores}
             assert stored == set(), "pods are created on trial alone"
             operator.stop()
+    used = {right for audit in audits for request in audit.requests() for right in request.rights}
     roles = [each for each in _build(installed, BASE) if each["kind"] in ("ClusterRole", "Role")]
     given = set(rights(operator_rules(roles)))
     assert (given - used, used - given) == (set(), set()), "rules that nothing uses; requests that no rule allows"
@@ -397,7 +399,8 @@ def test_limited_to_namespaces_it_needs_no_rights_in_the_cluster(
     installed.kubectl("delete", "clusterrolebinding", "moorage-operator")
     allow = ("auth", "can-i", "list", "pods", f"--as={USER}")
     wait_for(lambda: not _answers(installed, *allow, "-A"), timeout=30, message="the end of the rights everywhere")
-    assert _answers(installed, *allow, "-n", "team-a")
+    for team in ("team-a", "team-b"):
+        wait_for(lambda team=team: _answers(installed, *allow, "-n", team), timeout=30, message=f"the rights in {team}")
     for team in ("team-a", "team-b", namespace):
         installed.apply(*_everything(), namespace=team)
     audit.rewind()
@@ -414,6 +417,8 @@ def test_a_namespace_without_rights_disturbs_no_other(
     installed: ControlPlane, namespace: str, start_installed: StartInstalled
 ) -> None:
     installed.kubectl("delete", "clusterrolebinding", "moorage-operator")
+    allow = ("auth", "can-i", "list", "pods", "-A", f"--as={USER}")
+    wait_for(lambda: not _answers(installed, *allow), timeout=30, message="the end of the rights everywhere")
     bind = (
         "create",
         "rolebinding",
@@ -431,7 +436,12 @@ def test_a_namespace_without_rights_disturbs_no_other(
 
         installed.kubectl(*bind, "-n", other)
         wait_for_condition(installed, other, "nsq/quota", "Ready", "True", "Reconciled", timeout=60)
-        assert operator.get("/readyz") == "ok\n"
+        wait_for(
+            lambda: operator.get("/readyz") == "ok\n",
+            timeout=30,
+            ignore=urllib.error.HTTPError,
+            message="the operator to be ready",
+        )
 
 
 def test_it_outlives_its_definitions(installed: ControlPlane, namespace: str, start_installed: StartInstalled) -> None:
@@ -471,17 +481,20 @@ QUESTIONS = {
 def test_a_team_sizes_its_buffers_and_the_platform_sets_its_quota(installed: ControlPlane, namespace: str) -> None:
     for user, role in ROLES.items():
         installed.kubectl("create", "rolebinding", user, "-n", namespace, f"--clusterrole={role}", f"--user={user}")
-    seen = ("auth", "can-i", "get", "namespacequotas.moorage.dev", "-n", namespace, "--as=vera")
-    wait_for(lambda: _answers(installed, *seen), timeout=30, message="the built-in roles to be extended")
-    may = {
-        user: {
+
+    def may(user: str) -> set[str]:
+        return {
             what
             for what, questions in QUESTIONS.items()
             if all(_answers(installed, "auth", "can-i", *each, "-n", namespace, f"--as={user}") for each in questions)
         }
-        for user in ROLES
-    }
-    assert may == TEAM
+
+    # The built-in roles are extended in a moment.
+    wait_for(
+        lambda: {user: may(user) for user in ROLES} == TEAM,
+        timeout=60,
+        message=lambda: f"{TEAM}; they may { ({user: may(user) for user in ROLES}) }",
+    )
 
 
 # What users copy, and the end
@@ -530,4 +543,4 @@ def _define_rollouts(cluster: ControlPlane) -> None:
         "spec": {"group": "argoproj.io", "scope": "Namespaced", "names": names, "versions": [served]},
     }
     cluster.apply(definition)
-    cluster.kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd/rollouts.argoproj.io")
+    cluster.wait_until_served("rollouts.argoproj.io")

@@ -15,8 +15,8 @@ pytestmark = pytest.mark.usefixtures("operator")
 def test_two_quotas_that_contradict_each_other_both_say_so_until_one_is_corrected(
     crds: Cluster, namespace: str
 ) -> None:
-    generous = quota("generous", limits=[{"type": "Container", "default": {"cpu": "2"}}])
-    strict = quota("strict", limits=[{"type": "Container", "max": {"cpu": "1"}}])
+    generous = quota("generous", enforcement="Enforce", limits=[{"type": "Container", "default": {"cpu": "2"}}])
+    strict = quota("strict", enforcement="Enforce", limits=[{"type": "Container", "max": {"cpu": "1"}}])
     crds.apply(generous, strict, namespace=namespace)
     for name in ("generous", "strict"):
         found = wait_for_condition(crds, namespace, f"nsq/{name}", "LimitsConflict", "True", "OtherQuota")
@@ -29,7 +29,7 @@ def test_a_quota_names_the_workloads_whose_next_pod_it_would_refuse(crds: Cluste
     # Nobody schedules these, and the Deployment's ReplicaSet and pods are not to be named beside it.
     crds.apply(_without_memory(deployment("older")), deployment("fine"), _nightly(cpu="4"), namespace=namespace)
     limits = [{"type": "Container", "max": {"cpu": "1"}}]
-    crds.apply(quota(hard={"requests.memory": "4Gi"}, limits=limits), namespace=namespace)
+    crds.apply(quota(enforcement="Enforce", hard={"requests.memory": "4Gi"}, limits=limits), namespace=namespace)
     found = wait_for_condition(crds, namespace, "nsq/quota", "WorkloadsRefused", "True", "NextPodRefused")
     assert found["message"].startswith("2 workloads could not make another pod: CronJob/nightly (maximum cpu per")
     assert "Deployment/older (must specify requests.memory for container app" in found["message"]

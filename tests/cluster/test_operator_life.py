@@ -9,6 +9,8 @@ from collections.abc import Callable
 import pytest
 
 from tests.cluster.objects import (
+    SETTLE_SECONDS,
+    Object,
     buffer,
     deployment,
     pod,
@@ -47,14 +49,24 @@ def _wait_until_counted(cluster: Cluster, namespace: str) -> None:
     wait_for_status(cluster, namespace, "cbuf/buffer", {"replicas": 8})
 
 
+def _settled_version(cluster: Cluster, namespace: str, resource: str) -> str:
+    """Return the version of an object once what kopf notes in it is written too, which may be after the status."""
+    seen: Object = {}
+
+    def noted() -> bool:
+        seen.update(cluster.get("-n", namespace, resource)["metadata"])
+        return "moorage.dev/last-handled-configuration" in seen.get("annotations", {})
+
+    wait_for(noted, timeout=SETTLE_SECONDS, message=lambda: f"kopf's note in {resource}: {seen}")
+    return str(seen["resourceVersion"])
+
+
 def test_a_restart_writes_nothing_when_nothing_changed(
     crds: Cluster, settled: str, start_operator: StartOperator
 ) -> None:
     operator = start_operator("-n", settled)
     _wait_until_counted(crds, settled)
-    before = {
-        each: crds.get("-n", settled, each)["metadata"]["resourceVersion"] for each in ("nsq/quota", "cbuf/buffer")
-    }
+    before = {each: _settled_version(crds, settled, each) for each in ("nsq/quota", "cbuf/buffer")}
     operator.stop()
     assert operator.returncode == 0
     operator.start_and_wait()
@@ -158,8 +170,7 @@ def test_it_starts_before_its_definitions_are_installed(
             message=lambda: f"word that the definitions are missing: {operator.output()}",
         )
         cluster.kubectl("apply", "--server-side", "-f", "crds/")
-        names = ("crd/namespacequotas.moorage.dev", "crd/capacitybuffers.moorage.dev")
-        cluster.kubectl("wait", "--for=condition=Established", "--timeout=30s", *names)
+        cluster.wait_until_served("namespacequotas.moorage.dev", "capacitybuffers.moorage.dev")
         with cluster.namespace() as namespace:
             cluster.apply(quota(hard=HARD), pod(cpu="1"), namespace=namespace)
             wait_for_status(cluster, namespace, "nsq/quota", {"used": {"requests.cpu": "1"}}, timeout=60)

@@ -23,7 +23,7 @@ LIMITED = [True, False, True, False]
 """One namespace each: whether native quotas stand in it all the while."""
 AT_ONCE = 2
 """Namespaces; more would not be done sooner, and every change would make for a status of its own."""
-OPERATIONS = {True: 420, False: 600}
+OPERATIONS = {True: 300, False: 700}
 """How many; native quotas slow them down."""
 EVERY = 100
 """After so many operations in a namespace the numbers are compared."""

@@ -220,7 +220,7 @@ def test_refusals_are_one_event_on_the_quota_and_one_on_the_deployment(rest: Res
 
 
 def test_audit_refuses_nothing_and_counts(rest: Rest, team: str, explaining: OperatorProcess) -> None:
-    limit(rest, team, hard={"pods": "1"}, enforcement="Audit", projected=False)
+    limit(rest, team, hard={"pods": "1"}, enforcement="Audit")
     for name in ("a", "b"):
         rest.create(team, waiting_pod(name)).require()
     warning = "NamespaceQuota team is in Audit mode, else it would refuse this: pods: 1 requested, but 2 of 1 is used"

@@ -1,7 +1,11 @@
 """Whether what stands against a pod is certain: a webhook must refuse nothing that the API server would admit.
 
 Our numbers explain; the API server's own machinery enforces. So a refusal needs both: a limit that fails by our
-numbers, proved current, and machinery that is known to refuse the same.
+numbers, which are proved current, and machinery that is known to enforce the same limit.
+
+What that machinery counts is not asked. It learns of a deletion later than we do; and where it has less than there is,
+which a recount from a lagging list of pods can leave behind (kubernetes/kubernetes#123434), the limit is exceeded all
+the same.
 """
 
 from __future__ import annotations
@@ -48,18 +52,27 @@ def decide(pod: Pod, view: NamespaceView, *, old: Pod | None = None) -> Decision
         return Decision(verdict)
     projections = [projection for each in view.quotas for projection in each.projections]
     native = [refusal for each in (*projections, *view.others) if (refusal := _native(pod, each, old)).failures]
-    refusing = {each.quota: {failure.resource for failure in each.failures} for each in native}
-    if not any(_is_certain(each, view.of(each.quota), refusing) for each in verdict.failures):
+    certain = [each for each in verdict.failures if _is_certain(each, view.of(each.quota))]
+    if not certain:
         return Decision(verdict)
-    return Decision(verdict, verdict.failures, tuple(native))
+    return Decision(verdict, verdict.failures, tuple(native) or _instead(certain, view))
 
 
-def _is_certain(failure: Failure, quota: KnownQuota, refusing: dict[str, set[str]]) -> bool:
+def _is_certain(failure: Failure, quota: KnownQuota) -> bool:
     if failure.step in (Step.SPECIFY, Step.BOUNDS):
         return quota.policies_proved
-    return failure.resource in quota.current and any(
-        failure.resource in refusing.get(each.name, ()) for each in quota.projections
-    )
+    name = failure.resource
+    is_enforced = any(each.hard.get(name) == quota.state.hard[name] for each in quota.projections)
+    return is_enforced and name in quota.current
+
+
+def _instead(certain: list[Failure], view: NamespaceView) -> tuple[NativeRefusal, ...]:
+    """Return what the API server would say of the first quota whose totals are exceeded, if it counted as we do."""
+    totals = [each for each in certain if each.step in (Step.COUNT, Step.TOTAL)]
+    if not totals:
+        return ()
+    quota = view.of(totals[0].quota)
+    return (NativeRefusal(quota.projections[0].name, tuple(each for each in totals if each.quota == quota.name)),)
 
 
 def _native(pod: Pod, quota: QuotaState, old: Pod | None) -> NativeRefusal:

@@ -37,6 +37,8 @@ _BOUND = re.compile(
     r"(minimum|maximum ratio of limit to request of|maximum) (\S+) per (\w+) is (\S+), but (\S+) ?(\S*)"
 )
 _MUST = re.compile(r"must specify (\S+) for")
+_LATER = re.compile(r"(exceeded|failed) quota: |status unknown for quota: ")
+"""What quotas of the API server say, which come after all policies."""
 _SAID = "NamespaceQuota {}: "
 _LIMIT_RANGER = "LimitRanger"
 """In an answer: a LimitRange gave amounts before our policies could."""
@@ -61,6 +63,8 @@ class Probe:
     def why_not_proved(self, answer: str) -> str:
         """Return in what a refusal is not what the spec asks for; empty: it is."""
         _, found, said = answer.partition(_SAID.format(self.quota))
+        if _LATER.search(answer):
+            return f"policy {self.policy} is not in force: its probe got as far as {answer}"
         if not found or f"'{self.policy}'" not in answer:
             return f"something else refused the probe of policy {self.policy}: {answer}"
         is_ranged = _LIMIT_RANGER in said

@@ -24,7 +24,7 @@ class KnownQuota:
     current: frozenset[str] = frozenset()
     """The names of which `used` is proved to be what the API server has, but for the last seconds."""
     projections: tuple[QuotaState, ...] = ()
-    """The ResourceQuotas that enforce its totals: `hard` and `used` as their status says; none while there are none."""
+    """The ResourceQuotas that enforce its totals, `hard` and `used` as their status says; none until they are made."""
 
     @property
     def name(self) -> str:

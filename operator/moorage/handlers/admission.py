@@ -21,7 +21,7 @@ IsFresh = Callable[[str, str], bool]
 class AdmissionMemory:
     """Puts together what is known at this moment.
 
-    `policies_proved` says of a quota whether the API server's policies are known to obey it; `uids` are the quotas'.
+    `policies_proved` says of a quota whether the API server's policies are known to obey it; `uid` returns a quota's.
     """
 
     def __init__(

@@ -35,11 +35,12 @@ def known(
     policies_proved: bool = True,
     current: bool = True,
     native_used: Mapping[str, str] | None = None,
+    native_hard: Mapping[str, str] | None = None,
     projected: bool = True,
 ) -> KnownQuota:
-    """A quota: `held` are workload, amount and pods by resource; the projected quota agrees unless `native_used`."""
+    """A quota; `held` are workload, amount and pods by resource; the projected quota says the same unless told."""
     state = quota_state(name, *entries, hard=hard, used=used, audit=audit)
-    native = quota_state(f"moorage-{name}", hard=hard, used=used if native_used is None else native_used)
+    native = quota_state(f"moorage-{name}", hard=native_hard or hard, used=used if native_used is None else native_used)
     holders = {
         resource: [Holder(workload, parse_nano(amount), pods) for workload, amount, pods in each]
         for resource, each in (held or {}).items()

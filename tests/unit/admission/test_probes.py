@@ -165,6 +165,12 @@ class TestAnswers:
                 id="another-quota",
             ),
             pytest.param(
+                DEMANDING,
+                'pods "p" is forbidden: failed quota: moorage-team: must specify requests.cpu for: silent',
+                "policy moorage-pods is not in force: its probe got as far as pods",
+                id="the-quota-refused-after-all",
+            ),
+            pytest.param(
                 BOUNDED,
                 'pods "p" is forbidden: violates PodSecurity',
                 "something else refused the probe of policy moorage-pods: pods",

@@ -148,9 +148,9 @@ def test_what_would_make_room(hard: str, used: str, held: list[tuple[str, str, i
         pytest.param(known(**FULL, current=False), pod(cpu="500m"), id="totals that are not proved current"),
         pytest.param(known(**FULL, projected=False), pod(cpu="500m"), id="totals that nothing enforces"),
         pytest.param(
-            known(**FULL, native_used={"pods": "9", "requests.cpu": "1"}),
+            known(**FULL, native_hard={"pods": "20", "requests.cpu": "4"}),
             pod(cpu="500m"),
-            id="totals of which the API server knows less",
+            id="totals that are enforced differently",
         ),
         pytest.param(known("team", SMALL, policies_proved=False), pod(cpu="2", memory="1Gi"), id="bounds not proved"),
         pytest.param(known(hard={"requests.cpu": "1"}, policies_proved=False), pod(), id="must specify, not proved"),
@@ -161,6 +161,15 @@ def test_what_the_api_server_might_admit_is_left_to_it_and_counted(quota: KnownQ
     assert bench.create(object_).allowed
     assert bench.counters.unsure == 1
     assert (bench.told, counted(bench.counters.refused)) == ([], {})
+
+
+def test_a_native_quota_that_has_lost_count_is_not_followed() -> None:
+    team = known(**FULL, native_used={"pods": "9", "requests.cpu": "1"})
+    message = knowing(team).create(pod(cpu="500m")).message
+    assert message.splitlines()[0] == (
+        "exceeded quota: moorage-team, requested: pods=1,requests.cpu=500m, used: pods=10,requests.cpu=1900m, "
+        "limited: pods=10,requests.cpu=2 "
+    )
 
 
 def test_one_certain_reason_is_enough_and_all_are_told() -> None:
