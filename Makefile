@@ -49,8 +49,9 @@ format: $(VENV_READY) ## format the code and mend what can be mended
 	@$(PYTHON) -m ruff check --fix operator tests
 	@$(PYTHON) -m ruff format operator tests
 
-crds: $(VENV_READY) ## write crds/ from the models
+crds: $(VENV_READY) ## write crds/ from the models, and manifests/policies from the policies as code
 	@$(PYTHON) -m moorage.api crds
+	@$(PYTHON) -m moorage.admission.policies manifests/policies
 
 bench: $(VENV_READY) ## print latency, throughput and memory figures
 	@$(PYTHON) -m tests.bench

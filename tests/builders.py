@@ -45,6 +45,10 @@ from moorage.objects import (
 )
 from moorage.quantity import parse_nano
 from moorage.quota import counting
+from moorage.quota.admission import QuotaState
+from moorage.quota.bounds import Limits
+from moorage.quota.names import counted
+from moorage.quota.scopes import Requirement
 from moorage.quota.usage import ObjectUse, Shapes
 
 _SHAPES = Shapes()
@@ -389,6 +393,47 @@ def pod_affinity(
         else PodAffinity(requiredDuringSchedulingIgnoredDuringExecution=[term])
     )
     return Affinity(pod_anti_affinity=terms) if anti else Affinity(pod_affinity=terms)
+
+
+def limits(
+    type: str = "Container",
+    *,
+    default: Mapping[str, str] | None = None,
+    default_request: Mapping[str, str] | None = None,
+    min: Mapping[str, str] | None = None,
+    max: Mapping[str, str] | None = None,
+    ratio: Mapping[str, str] | None = None,
+) -> Limits:
+    """Return an entry of `spec.limits`."""
+    return Limits(
+        type,
+        default=nano(**default or {}),
+        default_request=nano(**default_request or {}),
+        min=nano(**min or {}),
+        max=nano(**max or {}),
+        max_limit_request_ratio=nano(**ratio or {}),
+    )
+
+
+def quota_state(
+    name: str = "team-a",
+    *entries: Limits,
+    hard: Mapping[str, str] | None = None,
+    used: Mapping[str, str] | None = None,
+    requirements: Iterable[Requirement] = (),
+    audit: bool = False,
+) -> QuotaState:
+    """Return a quota as admission sees it; of what is counted and not given in `used`, nothing is used."""
+    allowed = nano(**hard or {})
+    nothing = {each: 0 for each in allowed if counted(each) is not None}
+    return QuotaState(
+        name,
+        hard=allowed,
+        used={**nothing, **nano(**used or {})},
+        requirements=tuple(requirements),
+        limits=entries,
+        is_enforced=not audit,
+    )
 
 
 def _labels(template_hash: str | None, labels: Mapping[str, str] | None) -> dict[str, str] | None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from moorage import __version__
+from moorage.admission.counters import BUCKETS_SECONDS, AdmissionCounters
 from moorage.cluster.feed import Feed
 from moorage.cluster.intake import Counters
 from moorage.handlers.operator import OperatorState
@@ -49,10 +51,16 @@ class OperatorCollector(Collector):
     """Reads quotas, buffers, ledger, feeds and writer."""
 
     def __init__(
-        self, state: OperatorState, watches: WatchList, *, clock: Callable[[], float] = time.monotonic
+        self,
+        state: OperatorState,
+        watches: WatchList,
+        *,
+        admission: AdmissionCounters | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._state = state
         self._watches = watches
+        self._admission = admission
         self._clock = clock
 
     def collect(self) -> Iterator[Metric]:
@@ -64,6 +72,8 @@ class OperatorCollector(Collector):
         yield from self._buffers()
         yield from self._feed_metrics()
         yield from self._writer()
+        if self._admission is not None:
+            yield from admission_metrics(self._admission)
 
     def _quotas(self) -> Iterator[Metric]:
         labels = ("namespace", "namespacequota", "resource")
@@ -76,14 +86,24 @@ class OperatorCollector(Collector):
                 used.add_metric((*key, resource), amount / NANO)
         yield hard
         yield used
+        yield from self._differences((*labels[:2], "resourcequota", "resource"))
+
+    def _differences(self, labels: Sequence[str]) -> Iterator[Metric]:
         drift = GaugeMetricFamily(
             "moorage_native_quota_difference",
             "What a ResourceQuota says is used, less what is; cores, bytes or objects. Missing while they agree.",
-            labels=(*labels[:2], "resourcequota", "resource"),
+            labels=labels,
         )
-        for key, each in self._state.quotas.differences():
+        duration = GaugeMetricFamily(
+            "moorage_native_quota_difference_seconds",
+            "Since when a ResourceQuota has said something else than is used. Missing while they agree.",
+            labels=labels,
+        )
+        for key, each, seconds in self._state.quotas.differences():
             drift.add_metric((*key, each.quota, each.resource), (each.used - each.counted) / NANO)
+            duration.add_metric((*key, each.quota, each.resource), seconds)
         yield drift
+        yield duration
 
     def _buffers(self) -> Iterator[Metric]:
         units = GaugeMetricFamily(
@@ -126,10 +146,49 @@ class OperatorCollector(Collector):
         )
 
 
-def operator_metrics(state: OperatorState, watches: WatchList) -> CollectorRegistry:
-    """Return a registry with the operator's metrics and those of its process."""
+def admission_metrics(counters: AdmissionCounters) -> Iterator[Metric]:
+    """Return what the webhook has answered."""
+    quota = ("namespace", "namespacequota")
+    admitted = CounterMetricFamily("moorage_admission_admitted", "Pods that a quota let in.", labels=quota)
+    for key, count in counters.admitted.items():
+        admitted.add_metric(key, count)
+    yield admitted
+    defaulted = CounterMetricFamily(
+        "moorage_admission_defaulted", "Admitted pods to which a quota gave an amount.", labels=quota[:1]
+    )
+    for namespace, count in counters.defaulted.items():
+        defaulted.add_metric((namespace,), count)
+    yield defaulted
+    for name, text, counts in (
+        ("refused", "Pods and resizes that were refused.", counters.refused),
+        ("would_refuse", "Pods and resizes that a quota in Audit mode would have refused.", counters.would_refuse),
+    ):
+        refused = CounterMetricFamily(f"moorage_admission_{name}", text, labels=(*quota, "reason"))
+        for labels, count in counts.items():
+            refused.add_metric(labels, count)
+        yield refused
+    for name, text, count in (
+        ("unsure", "Reviews left to the API server, since our numbers were not proved to be its own.", counters.unsure),
+        ("malformed", "Requests that were no reviews.", counters.malformed),
+        ("faults", "Bugs met by reviews, which were then admitted.", counters.faults),
+    ):
+        yield CounterMetricFamily(f"moorage_admission_{name}", text, value=count)
+    bounds = [*map(str, BUCKETS_SECONDS), "+Inf"]
+    below = itertools.accumulate(counters.buckets)
+    yield HistogramMetricFamily(
+        "moorage_admission_duration_seconds",
+        "How long reviews took.",
+        buckets=list(zip(bounds, below, strict=True)),
+        sum_value=counters.seconds,
+    )
+
+
+def operator_metrics(
+    state: OperatorState, watches: WatchList, admission: AdmissionCounters | None = None
+) -> CollectorRegistry:
+    """Return a registry with the operator's metrics, those of its webhook if it has one, and those of its process."""
     registry = CollectorRegistry()
     for collector in (ProcessCollector, PlatformCollector, GCCollector):
         collector(registry=registry)
-    registry.register(OperatorCollector(state, watches))
+    registry.register(OperatorCollector(state, watches, admission=admission))
     return registry

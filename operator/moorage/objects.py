@@ -25,6 +25,10 @@ class ResourceRequirements(_Object, frozen=True):
     requests: ResourceList | None = None
     limits: ResourceList | None = None
 
+    def given(self, side: str) -> ResourceList:
+        """Return the `requests` or the `limits`, as written; empty when there are none."""
+        return (self.requests if side == "requests" else self.limits) or {}
+
 
 class Container(_Object, frozen=True):
     """A container; `restart_policy` Always makes an init container a sidecar."""
@@ -32,6 +36,10 @@ class Container(_Object, frozen=True):
     name: str = ""
     resources: ResourceRequirements | None = None
     restart_policy: str | None = None
+
+    def given(self, side: str) -> ResourceList:
+        """Return its `requests` or its `limits`, as written; empty when it has none."""
+        return {} if self.resources is None else self.resources.given(side)
 
     @property
     def is_sidecar(self) -> bool:
@@ -77,6 +85,11 @@ class PodSpec(_Object, frozen=True):
     active_deadline_seconds: int | None = None
     affinity: Affinity | None = None
     node_name: str | None = None
+
+    @property
+    def all_containers(self) -> list[Container]:
+        """Its app containers, then its init containers and sidecars."""
+        return [*(self.containers or ()), *(self.init_containers or ())]
 
 
 class ContainerStatus(_Object, frozen=True):

@@ -37,10 +37,10 @@ class PodResources:
     limits: Mapping[str, int]
 
 
-def pod_resources(spec: PodSpec, status: PodStatus | None = None) -> PodResources:
+def pod_resources(spec: PodSpec, status: PodStatus | None = None, *, overhead: bool = True) -> PodResources:
     """Return what a pod with this spec (and, while it is resized, this status) counts for.
 
-    Raises QuantityError when an amount does not parse.
+    Without `overhead` only what its own author asks for. Raises QuantityError when an amount does not parse.
     """
     statuses = _resized(status)
     infeasible = bool(statuses) and status is not None and _resize_is_infeasible(status)
@@ -49,14 +49,14 @@ def pod_resources(spec: PodSpec, status: PodStatus | None = None) -> PodResource
     if spec.resources is not None:
         requests.update(_pod_level(spec.resources.requests))
         limits.update(_pod_level(spec.resources.limits))
-    for name, amount in amounts(spec.overhead).items():
+    for name, amount in amounts(spec.overhead).items() if overhead else ():
         requests[name] = requests.get(name, 0) + amount
         if limits.get(name):
             limits[name] += amount
     return PodResources(requests, limits)
 
 
-def amounts(resources: ResourceList | None) -> Amounts:
+def amounts(resources: Mapping[str, QuantityText] | None) -> Amounts:
     """Parse a resource list.
 
     Raises QuantityError.
@@ -79,6 +79,19 @@ def is_pod_level(name: str) -> bool:
     return name in ("cpu", "memory") or name.startswith("hugepages-")
 
 
+def can_be_overcommitted(name: str) -> bool:
+    """Whether a limit of this resource may be above the request: not for hugepages and extended resources."""
+    return ("/" not in name or "kubernetes.io/" in name) and not name.startswith("hugepages-")
+
+
+def given_for_pod(spec: PodSpec) -> frozenset[str]:
+    """Return the resources of which the pod as a whole, not its containers, says a request or limit."""
+    if spec.resources is None:
+        return frozenset()
+    given = {**spec.resources.given("requests"), **spec.resources.given("limits")}
+    return frozenset(name for name in given if is_pod_level(name))
+
+
 def is_best_effort(spec: PodSpec) -> bool:
     """Whether the QoS class is BestEffort: nothing asks for more than 0 of cpu or memory.
 
@@ -87,12 +100,12 @@ def is_best_effort(spec: PodSpec) -> bool:
     if spec.resources is not None:
         requirements: Iterable[ResourceRequirements | None] = [spec.resources]
     else:
-        requirements = (each.resources for each in [*(spec.init_containers or ()), *(spec.containers or ())])
+        requirements = (each.resources for each in spec.all_containers)
     return not any(
         resources.get(name) and nano_of(resources[name]) > 0
         for each in requirements
         if each is not None
-        for resources in (each.requests or {}, each.limits or {})
+        for resources in (each.given("requests"), each.given("limits"))
         for name in ("cpu", "memory")
     )
 
@@ -208,9 +221,7 @@ def _container(container: Container, side: str, status: ContainerStatus | None, 
 
 
 def _spec_side(container: Container, side: str) -> Amounts:
-    if container.resources is None:
-        return {}
-    return amounts(container.resources.requests if side == "requests" else container.resources.limits)
+    return amounts(container.given(side))
 
 
 def _pod_level(resources: ResourceList | None) -> Amounts:

@@ -11,11 +11,10 @@ import contextlib
 import gc
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from moorage.buffer.quotas import Quota
 from moorage.cluster.client import Client
 from moorage.cluster.credentials import Credentials
 from moorage.cluster.definitions import Definitions
@@ -27,6 +26,8 @@ from moorage.cluster.status_writer import StatusWriter
 from moorage.handlers.alarms import Alarms
 from moorage.handlers.buffers import Buffers
 from moorage.handlers.embedding import EmbeddedKopf, set_on_signals
+from moorage.handlers.enforcement import EXEMPT_NAMESPACES, Enforcer
+from moorage.handlers.expected import ExpectedQuotas
 from moorage.handlers.lives import Lives
 from moorage.handlers.native import NativeQuotaSink, read_native
 from moorage.handlers.nodes import Nodes
@@ -34,18 +35,22 @@ from moorage.handlers.operator import BUFFERS, GROUP, KINDS, QUOTAS, VERSION, Op
 from moorage.handlers.presence import Presence
 from moorage.handlers.provisioning import Limits, Provisioning
 from moorage.handlers.quotas import Quotas
+from moorage.handlers.rooms import Rooms
 from moorage.handlers.watches import Watches
+from moorage.handlers.webhook import Webhook
 from moorage.handlers.wishes import Wishes
+from moorage.handlers.workloads import WorkloadWatch
 from moorage.metrics import operator_metrics
 from moorage.quota.ledger import Ledger
 from moorage.quota.names import PODS
 from moorage.quota.native import NativeQuota
-from moorage.status.findings import RESOLVING
 from moorage.status.namespacequota import View
-from moorage.status.workload import Unresolved
 from moorage.web.health import health_app, serve
 
 logger = logging.getLogger(__name__)
+
+SYSTEM_NAMESPACE = "moorage-system"
+"""Where the operator is installed, unless it is told otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +69,11 @@ class Options:
     provisioning: Limits = field(default_factory=Limits)
     prune_interval: float = 300.0
     """How often objects are looked for whose deletion was missed."""
+    webhook_port: int = 0
+    """Port of the webhook that explains; 0 for none."""
+    system_namespace: str = ""
+    """The operator's own, where its certificate is kept and nothing is enforced; empty: that of the service account,
+    else `moorage-system`."""
 
 
 class Operator:
@@ -72,6 +82,7 @@ class Operator:
     def __init__(self, options: Options) -> None:
         self.options = options
         self.credentials = Credentials.load(options.kubeconfig, options.context)
+        self.system_namespace = options.system_namespace or self.credentials.own_namespace() or SYSTEM_NAMESPACE
         self.client = Client(self.credentials)
         self.ledger = Ledger()
         self.usage_changed = asyncio.Event()
@@ -86,9 +97,13 @@ class Operator:
         self.references = References(self.client, self._reference_changed)
         quotas = Quotas(self.ledger, self.watches.view)
         quotas.native.changed = self._native_quotas_changed
+        quotas.changed = self._quotas_changed
+        self.workloads = WorkloadWatch(self.client, quotas.states, self._mark_quotas)
+        quotas.findings = self.workloads.findings
         self.native_feeds = self._native_feeds(quotas)
+        self.rooms = Rooms(quotas, self.ledger, self.watches.view, native=self.native_feeds)
         self.alarms: Alarms[tuple[str, str]] = Alarms(lambda key: self.state.buffer_due(*key))
-        buffers = Buffers(self.references.known, self._rooms, Lives(self.alarms))
+        buffers = Buffers(self.references.known, self.rooms.of, Lives(self.alarms))
         self.state = OperatorState(self.ledger, quotas, buffers)
         self.provisioning = self.state.provisioning = Provisioning(
             self.client,
@@ -97,6 +112,15 @@ class Operator:
             alarms=self.alarms,
             limits=options.provisioning,
         )
+        self.enforcer = Enforcer(
+            self.client,
+            quotas,
+            uid=lambda key: self.state.uid(key_of(QUOTAS, *key)),
+            synced=self._native_synced,
+            changed=lambda key: self.state.writer.mark(key_of(QUOTAS, *key)),
+            exempt={*EXEMPT_NAMESPACES, self.system_namespace},
+        )
+        quotas.enforcement = self.enforcer.state
         self.state.writer = StatusWriter(
             self.client,
             self.state.desired,
@@ -114,6 +138,13 @@ class Operator:
             on_taken=self._units_taken,
         )
         self.provisioning.sought_changed = self.presence.wake
+        places = [f"/namespaces/{each}" for each in options.namespaces] or [""]
+        self.expected = ExpectedQuotas(
+            self.client,
+            (f"/apis/{GROUP}/{VERSION}{place}/{QUOTAS}" for place in places),
+            arrived=lambda key: self.state.knows(key_of(QUOTAS, *key)),
+        )
+        self.rooms.awaits_quotas = self.expected.awaits
         self.kopf = EmbeddedKopf(
             registry(self.credentials),
             settings(),
@@ -122,6 +153,7 @@ class Operator:
             definitions=Definitions(self.client, GROUP, VERSION, KINDS),
             backoff=self.client.backoff,
         )
+        self.webhook = self._webhook() if options.webhook_port else None
         self.port: int | None = None
         """Port of the HTTP app, once it serves."""
 
@@ -134,27 +166,38 @@ class Operator:
         set_on_signals(stop)
         logger.info("connecting with %s", self.credentials)
         await self.credentials.connection()
-        app = health_app(not_ready=self.not_ready, metrics=operator_metrics(self.state, self.watches))
+        admission = self.webhook.counters if self.webhook is not None else None
+        app = health_app(not_ready=self.not_ready, metrics=operator_metrics(self.state, self.watches, admission))
         server = await serve(app, host=self.options.host, port=self.options.port, started=self._serving)
         try:
+            if self.webhook is not None:
+                await self.webhook.listen(host=self.options.host, port=self.options.webhook_port)
             async with asyncio.TaskGroup() as group:
                 others = [
                     group.create_task(self.watches.run(), name="watches"),
                     *(group.create_task(feed.run(), name=f"native {feed.path}") for feed in self.native_feeds),
                     group.create_task(self.references.run(), name="references"),
+                    group.create_task(self.workloads.run(), name="workloads"),
+                    group.create_task(self.enforcer.run(), name="enforcer"),
                     group.create_task(self.state.writer.run(), name="status writer"),
                     group.create_task(self.presence.run(), name="presence"),
                     group.create_task(self.alarms.run(), name="alarms"),
                     group.create_task(self.provisioning.run(), name="provisioning"),
                     group.create_task(self._publish_usage(), name="usage"),
                     group.create_task(self._look_again(), name="views"),
+                    group.create_task(self._share_out_rooms(), name="rooms"),
+                    group.create_task(self.expected.run(), name="expected quotas"),
                     group.create_task(self._prune(), name="prune"),
                 ]
+                if self.webhook is not None:
+                    others.append(group.create_task(self.webhook.run(), name="webhook"))
                 operator = group.create_task(self.kopf.run(stop), name="kopf")
                 operator.add_done_callback(lambda _: [task.cancel() for task in others])
             logger.info("told to end, and ended")
         finally:
             await server.cleanup()
+            if self.webhook is not None:
+                await self.webhook.close()
             await self.client.close()
 
     def not_ready(self) -> str:
@@ -171,6 +214,19 @@ class Operator:
             for path in places or ["/api/v1/resourcequotas"]
         ]
 
+    def _native_synced(self, namespace: str) -> bool:
+        feeds = [feed for feed in self.native_feeds if not self.options.namespaces or f"/{namespace}/" in feed.path]
+        return bool(feeds) and all(feed.synced for feed in feeds)
+
+    def _webhook(self) -> Webhook:
+        return Webhook(
+            self.client,
+            self.state,
+            self.watches,
+            system_namespace=self.system_namespace,
+            policies_proved=self.enforcer.is_proved,
+        )
+
     def _serving(self, port: int) -> None:
         self.port = port
         logger.info("serving /healthz, /readyz and /metrics on port %d", port)
@@ -183,22 +239,19 @@ class Operator:
         self.state.buffers.lives.take(key, units)
         self.state.buffer_due(*key)
 
-    def _rooms(self, namespace: str) -> Sequence[Quota] | Unresolved:
-        """Return the quotas of a namespace as its buffers meet them, or why they are not known."""
-        for feed in self.native_feeds:
-            if feed.path in ("/api/v1/resourcequotas", f"/api/v1/namespaces/{namespace}/resourcequotas"):
-                if feed.refusal is not None:
-                    rule = 'give the operator\'s ClusterRole list, watch on resourcequotas in API group ""'
-                    return Unresolved("Forbidden", f"resourcequotas cannot be read: {feed.refusal}; {rule}")
-                if not feed.synced:
-                    return Unresolved(RESOLVING, "the quotas of the namespace are being read", pending=True)
-        return self.state.quotas.rooms(namespace)
+    def _quotas_changed(self, namespace: str) -> None:
+        self._mark_quotas(namespace)
+        self.workloads.look(namespace)
+        self.enforcer.look(namespace, prove=True)
 
     def _native_quotas_changed(self, namespace: str) -> None:
-        self.state.shares_changed(namespace)
-        for each in self.state.quotas:
-            if each[0] == namespace:
-                self.state.writer.mark(key_of(QUOTAS, *each))
+        self._mark_quotas(namespace)
+        self.rooms.changed(namespace)
+        self.enforcer.look(namespace, prove=False)
+
+    def _mark_quotas(self, namespace: str) -> None:
+        for name in self.state.quotas.names(namespace):
+            self.state.writer.mark(key_of(QUOTAS, namespace, name))
 
     def _specs_changed(self) -> None:
         """Watch what quotas count, and follow what buffers refer to."""
@@ -215,24 +268,19 @@ class Operator:
                     await self.usage_changed.wait()
             self.usage_changed.clear()
             self.ledger.release_due(time.time())
-            changed = self.ledger.take_changed()
-            for namespace, name in changed:
+            for namespace, name in self.ledger.take_changed():
                 self.state.writer.mark(key_of(QUOTAS, namespace, name))
-            for namespace in {namespace for namespace, _ in changed}:
-                self.state.shares_changed(namespace)
+                self.rooms.changed(namespace)
+
+    async def _share_out_rooms(self) -> None:
+        await self.rooms.run(share_out=self.state.shares_changed, namespaces=self.state.buffers.namespaces)
 
     async def _look_again(self) -> None:
         """Tell the quotas concerned when a resource becomes known, or is not known any more."""
         views: Mapping[tuple[str, str | None], View] = {}
         settled, look_at_native = False, 0.0
-        native: list[tuple[bool, bool]] = []
         while True:
             now = self.watches.views()
-            listed = [(feed.synced, feed.refusal is not None) for feed in self.native_feeds]
-            if now != views or listed != native:
-                native = listed
-                for namespace in self.state.buffers.namespaces():
-                    self.state.shares_changed(namespace)
             if changed := {key[0] for key in now.keys() | views.keys() if now.get(key) != views.get(key)}:
                 views = now
                 for key in self.ledger.quotas_counting(changed):

@@ -9,12 +9,14 @@ from tests.controlplane.cluster import Cluster
 from tests.controlplane.waiting import wait_for
 
 Object = dict[str, Any]
-SETTLE_SECONDS = 15.0
+SETTLE_SECONDS = 30.0
+"""It takes less than one; the rest is for a slow machine."""
 
 
 def quota(name: str = "quota", **spec: Any) -> Object:
-    """A NamespaceQuota."""
-    return {"apiVersion": "moorage.dev/v1alpha1", "kind": "NamespaceQuota", "metadata": {"name": name}, "spec": spec}
+    """A NamespaceQuota; unless `enforcement` says otherwise it only counts, so that it refuses no test's pods."""
+    full = {"enforcement": "Audit", **spec}
+    return {"apiVersion": "moorage.dev/v1alpha1", "kind": "NamespaceQuota", "metadata": {"name": name}, "spec": full}
 
 
 def buffer(name: str = "buffer", *, annotations: Mapping[str, str] | None = None, **spec: Any) -> Object:
@@ -89,7 +91,14 @@ def wait_for_status(
 
 
 def wait_for_condition(
-    cluster: Cluster, namespace: str, resource: str, kind: str, status: str, reason: str, *, timeout: float = 15.0
+    cluster: Cluster,
+    namespace: str,
+    resource: str,
+    kind: str,
+    status: str,
+    reason: str,
+    *,
+    timeout: float = SETTLE_SECONDS,
 ) -> Object:
     """Wait until an object has a condition, and return that."""
     seen: Object = {}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import urllib3
 
 from moorage.cluster.credentials import Credentials
+from tests.controlplane.waiting import wait_for
 
 Object = dict[str, Any]
 
@@ -23,6 +25,7 @@ _PATCHES = {
     JSON_PATCH: "application/json-patch+json",
 }
 CONNECTIONS = 32
+DISCOVERY_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,10 @@ class Answer:
 
     code: int
     body: Object
+    warnings: tuple[str, ...] = ()
+    """What kubectl would print as warnings."""
+    seconds: float = 0.0
+    """How long it took."""
 
     @property
     def ok(self) -> bool:
@@ -106,6 +113,14 @@ class Rest:
         path = f"{self.path(meta.get('namespace', ''), stored['kind'], stored['apiVersion'])}/{meta['name']}"
         self.request("GET", path, parameters={"resourceVersion": meta["resourceVersion"]}).require()
 
+    def watch(self, namespace: str, kind: str, version: str = "v1", *, seconds: int = 240) -> Iterator[Object]:
+        """Yield what happens to the objects of a kind, in order, from all there is now on, for so long."""
+        url = f"{self._server}{self.path(namespace, kind, version)}?watch=true&timeoutSeconds={seconds}"
+        answer = self._pool.request(
+            "GET", url, headers=self._headers, preload_content=False, retries=False, timeout=seconds + 30.0
+        )
+        return _lines(answer)
+
     def path(self, namespace: str, kind: str, version: str) -> str:
         """Where the objects of a kind are; `namespace` is left out where the kind has none."""
         root = f"/api/{version}" if "/" not in version else f"/apis/{version}"
@@ -121,16 +136,41 @@ class Rest:
         url = self._server + path
         if parameters:
             url += "?" + "&".join(f"{name}={value}" for name, value in parameters.items())
+        began = time.perf_counter()
         answer = self._pool.request(method, url, body=data, headers=headers, retries=False, timeout=60)
-        return Answer(answer.status, json.loads(answer.data))
+        seconds = time.perf_counter() - began
+        warnings = tuple(_warning(each) for each in answer.headers.getlist("Warning"))
+        return Answer(answer.status, json.loads(answer.data), warnings, seconds)
 
     def _find(self, root: str, version: str, kind: str) -> _Served:
         with self._lock:
-            if (version, kind) not in self._served:
-                for each in self.request("GET", root).require()["resources"]:
-                    if "/" not in each["name"]:
-                        self._served[version, each["kind"]] = _Served(each["name"], each["namespaced"])
+            # A definition that is new is served a moment later.
+            wait_for(
+                lambda: (version, kind) in self._served or self._discover(root, version),
+                timeout=DISCOVERY_SECONDS,
+                message=f"{kind} of {version} to be served",
+            )
             return self._served[version, kind]
+
+    def _discover(self, root: str, version: str) -> None:
+        for each in self.request("GET", root).body.get("resources", ()):
+            if "/" not in each["name"]:
+                self._served[version, each["kind"]] = _Served(each["name"], each["namespaced"])
+
+
+def _lines(answer: urllib3.BaseHTTPResponse) -> Iterator[Object]:
+    rest = b""
+    with suppress(urllib3.exceptions.HTTPError):  # it may be cut off with its server, or with its client's pool
+        for chunk in answer.stream(65536):
+            *lines, rest = (rest + chunk).split(b"\n")
+            yield from (json.loads(line) for line in lines if line)
+    answer.close()
+
+
+def _warning(header: str) -> str:
+    """Return the text of a header such as `299 - "text"`."""
+    text: str = json.loads(header.split(" ", 2)[2])
+    return text
 
 
 @contextmanager

@@ -55,7 +55,7 @@ def test_a_percentage_follows_the_workload_as_it_scales(crds: Cluster, namespace
     crds.apply(deployment(replicas=10), buffer(scalableRef=WEB, percentage=25), namespace=namespace)
     wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 3, "sizing": {"workloadReplicas": 10}})
     crds.kubectl("scale", "-n", namespace, "deployment/web", "--replicas=2")
-    wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 1, "sizing": {"workloadReplicas": 2}}, timeout=5)
+    wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 1, "sizing": {"workloadReplicas": 2}})
 
 
 def test_a_workload_without_its_group_is_found_among_the_builtin_ones(crds: Cluster, namespace: str) -> None:
@@ -190,14 +190,9 @@ def test_a_kind_that_is_not_served_is_named_and_found_once_it_is(crds: Cluster, 
     wait_for_condition(crds, namespace, "cbuf/buffer", "Ready", "False", "KindNotServed")
     crds.apply(_fleets())
     try:
-        crds.kubectl("wait", "--for=condition=Established", "crd/fleets.demo.moorage.dev", "--timeout=30s")
+        crds.wait_until_served("fleets.demo.moorage.dev")
         fleet = {"apiVersion": "demo.moorage.dev/v1", "kind": "Fleet", "metadata": {"name": "red"}, "spec": {"size": 7}}
-        wait_for(
-            lambda: crds.kubectl("apply", "-n", namespace, "-f", "-", stdin=fleet),
-            timeout=15,
-            ignore=KubectlError,
-            message="a Fleet",
-        )
+        crds.apply(fleet, namespace=namespace)
         status = wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 4}, timeout=30)
         assert "unit" not in status["sizing"], "this kind has no pod template, and no pods yet"
         told = json.dumps({"status": {"size": 7, "selector": "fleet=red"}})

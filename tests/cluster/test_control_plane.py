@@ -61,7 +61,13 @@ def test_a_service_account_has_its_own_rights_and_no_others(control_plane: Clust
     )
     kubeconfig = control_plane.service_account_kubeconfig(namespace, "reader")
 
-    assert control_plane.kubectl("get", "pods", kubeconfig=kubeconfig) == ""
+    listed = wait_for(
+        lambda: [control_plane.kubectl("get", "pods", kubeconfig=kubeconfig)],
+        timeout=30,
+        ignore=KubectlError,
+        message="the rights of the account",
+    )
+    assert listed == [""]
     with pytest.raises(KubectlError, match=rf"system:serviceaccount:{namespace}:reader.* cannot list resource"):
         control_plane.kubectl("get", "secrets", kubeconfig=kubeconfig)
 
@@ -116,9 +122,14 @@ def test_requests_are_in_the_audit_log_and_the_quota_period_is_passed_on(
 ) -> None:
     plane = start_control_plane(audit=True, resource_quota_sync_period="7s")
     plane.kubectl("create", "configmap", "seen")
-    events = [json.loads(line) for line in plane.place.audit_log.read_text().splitlines()]
-    mine = [event for event in events if event["user"]["username"] == "moorage-admin" and event["verb"] == "create"]
-    assert [event["objectRef"]["resource"] for event in mine] == ["configmaps"]
+
+    def created() -> list[str]:
+        # An answer may be there before its line is, and a line before its end.
+        lines = plane.place.audit_log.read_text().split("\n")[:-1]
+        events = [event for event in map(json.loads, lines) if event["user"]["username"] == "moorage-admin"]
+        return [event["objectRef"]["resource"] for event in events if event["verb"] == "create"]
+
+    wait_for(lambda: created() == ["configmaps"], timeout=10, message=lambda: f"the configmap alone: {created()}")
     assert "--resource-quota-sync-period=7s" in plane.components["kube-controller-manager"].command
 
 

@@ -7,6 +7,7 @@ import pytest
 from tests.cluster.crds import ApiServer, Refusal
 from tests.unit.api.buffer_cases import BUFFERS
 from tests.unit.api.case import Case
+from tests.unit.api.limits_cases import ENFORCEMENT, LIMITS
 from tests.unit.api.quota_cases import QUOTAS
 from tests.unit.api.upstream_cases import admission_rows, is_accepted, spec_of
 
@@ -34,7 +35,7 @@ def _is_echo(cause: Refusal) -> bool:
     return any(echo in cause.message for echo in _ECHOES) or cause.path == ".spec.replicas"
 
 
-@pytest.mark.parametrize("case", QUOTAS, ids=str)
+@pytest.mark.parametrize("case", [*QUOTAS, *LIMITS, *ENFORCEMENT], ids=str)
 def test_namespace_quota(api_server: ApiServer, case: Case) -> None:
     assert_verdict(api_server.refusals("NamespaceQuota", "default", case.spec), case)
 
@@ -54,9 +55,13 @@ def test_a_null_is_dropped_by_a_plain_create(api_server: ApiServer) -> None:
     assert api_server.refusals("NamespaceQuota", "default", {"hard": None, "scopes": None}) == set()
 
 
-@pytest.mark.parametrize("case", QUOTAS, ids=str)
-def test_the_native_quota_gives_the_same_verdict(api_server: ApiServer, case: Case) -> None:
-    refusals = api_server.refusals("ResourceQuota", "default", case.spec)
+@pytest.mark.parametrize(
+    ("kind", "case"),
+    [*(("ResourceQuota", case) for case in QUOTAS), *(("LimitRange", case) for case in LIMITS)],
+    ids=str,
+)
+def test_the_native_kinds_give_the_same_verdict(api_server: ApiServer, kind: str, case: Case) -> None:
+    refusals = api_server.refusals(kind, "default", case.spec)
     if case.native_differs:
         assert bool(refusals) != bool(case.problems), f"no longer: {case.native_differs}"
     else:

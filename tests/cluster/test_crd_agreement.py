@@ -107,6 +107,30 @@ def test_on_names(api_server: ApiServer, name: str) -> None:
     assert found_here(parse_capacity_buffer_spec, limits) == found_there(api_server, "CapacityBuffer", limits)
 
 
+def limits(seed: int) -> dict[str, Any]:
+    """Return entries with a few amounts that contradict each other here and there, the same for each seed."""
+    chance = random.Random(seed)
+    names = ["cpu", "memory", "hugepages-2Mi", "example.com/fpga", "storage"]
+    amounts: list[Any] = [0, 1, 2, "1", "500m", "1.5", "1Ki", "1000", "9Ei", "Ki", "-1"]
+
+    def amounts_of(names: list[str]) -> dict[str, Any]:
+        return {name: chance.choice(amounts) for name in chance.sample(names, chance.randint(0, 3))}
+
+    fields = ("default", "defaultRequest", "max", "maxLimitRequestRatio", "min")
+    return {
+        "limits": [
+            {"type": each, **{field: amounts_of(names) for field in chance.sample(fields, chance.randint(1, 4))}}
+            for each in chance.sample(["Container", "Pod", "PersistentVolumeClaim"], chance.randint(1, 3))
+        ]
+    }
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_on_limits(api_server: ApiServer, seed: int) -> None:
+    spec = limits(seed)
+    assert found_here(parse_namespace_quota_spec, spec) == found_there(api_server, "NamespaceQuota", spec)
+
+
 @pytest.mark.parametrize("text", texts(11, DURATION_PARTS, 80), ids=repr)
 def test_on_durations(api_server: ApiServer, text: str) -> None:
     spec = {"sizing": {"scaleUpRate": 1, "standbyResumeLatency": text, "coldNodeLatency": text}}

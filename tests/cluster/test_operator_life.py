@@ -9,6 +9,8 @@ from collections.abc import Callable
 import pytest
 
 from tests.cluster.objects import (
+    SETTLE_SECONDS,
+    Object,
     buffer,
     deployment,
     pod,
@@ -30,7 +32,7 @@ StartOperator = Callable[..., OperatorProcess]
 
 @pytest.fixture
 def settled(crds: Cluster, namespace: str) -> str:
-    """A namespace with a quota over two pods and a sized buffer."""
+    """A namespace with a quota over two pods, and a buffer that is cut to what they leave of it."""
     crds.apply(
         quota(hard=HARD),
         pod("a", cpu="500m"),
@@ -44,7 +46,19 @@ def settled(crds: Cluster, namespace: str) -> str:
 
 def _wait_until_counted(cluster: Cluster, namespace: str) -> None:
     wait_for_status(cluster, namespace, "nsq/quota", {"used": {"requests.cpu": "1", "pods": "2"}})
-    wait_for_status(cluster, namespace, "cbuf/buffer", {"replicas": 180})
+    wait_for_status(cluster, namespace, "cbuf/buffer", {"replicas": 8})
+
+
+def _settled_version(cluster: Cluster, namespace: str, resource: str) -> str:
+    """Return the version of an object once what kopf notes in it is written too, which may be after the status."""
+    seen: Object = {}
+
+    def noted() -> bool:
+        seen.update(cluster.get("-n", namespace, resource)["metadata"])
+        return "moorage.dev/last-handled-configuration" in seen.get("annotations", {})
+
+    wait_for(noted, timeout=SETTLE_SECONDS, message=lambda: f"kopf's note in {resource}: {seen}")
+    return str(seen["resourceVersion"])
 
 
 def test_a_restart_writes_nothing_when_nothing_changed(
@@ -52,14 +66,12 @@ def test_a_restart_writes_nothing_when_nothing_changed(
 ) -> None:
     operator = start_operator("-n", settled)
     _wait_until_counted(crds, settled)
-    before = {
-        each: crds.get("-n", settled, each)["metadata"]["resourceVersion"] for each in ("nsq/quota", "cbuf/buffer")
-    }
+    before = {each: _settled_version(crds, settled, each) for each in ("nsq/quota", "cbuf/buffer")}
     operator.stop()
     assert operator.returncode == 0
     operator.start_and_wait()
     # A later change shows that the restarted operator has been through both objects.
-    crds.apply(quota("later", hard=HARD), namespace=settled)
+    crds.apply(quota("later", hard={"pods": 1000}), namespace=settled)
     wait_for_status(crds, settled, "nsq/later", {"used": {"pods": "2"}})
     after = {each: crds.get("-n", settled, each)["metadata"]["resourceVersion"] for each in before}
     assert after == before
@@ -158,8 +170,7 @@ def test_it_starts_before_its_definitions_are_installed(
             message=lambda: f"word that the definitions are missing: {operator.output()}",
         )
         cluster.kubectl("apply", "--server-side", "-f", "crds/")
-        names = ("crd/namespacequotas.moorage.dev", "crd/capacitybuffers.moorage.dev")
-        cluster.kubectl("wait", "--for=condition=Established", "--timeout=30s", *names)
+        cluster.wait_until_served("namespacequotas.moorage.dev", "capacitybuffers.moorage.dev")
         with cluster.namespace() as namespace:
             cluster.apply(quota(hard=HARD), pod(cpu="1"), namespace=namespace)
             wait_for_status(cluster, namespace, "nsq/quota", {"used": {"requests.cpu": "1"}}, timeout=60)
@@ -193,6 +204,7 @@ def test_without_the_right_to_read_pods_it_says_what_to_give(
         start_operator("-n", settled, kubeconfig=account, timeout=5)
     ready = wait_for_condition(crds, settled, "nsq/quota", "Ready", "False", "Forbidden", timeout=30)
     assert 'give the operator\'s ClusterRole list, watch on pods in API group ""' in ready["message"]
+    wait_for_condition(crds, settled, "cbuf/buffer", "LimitedByQuotas", "Unknown", "Forbidden")
     wait_for_status(crds, settled, "cbuf/buffer", {"replicas": 180})
 
 

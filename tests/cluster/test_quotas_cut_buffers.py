@@ -9,6 +9,7 @@ from tests.cluster.objects import (
     buffer,
     deployment,
     pod_template,
+    quota,
     sizing,
     wait_for_condition,
     wait_for_status,
@@ -59,7 +60,7 @@ def test_priority_goes_before_age(crds: Cluster, namespace: str) -> None:
 
 def test_a_cut_takes_standby_first_and_gives_way_to_pods_that_come(crds: Cluster, namespace: str) -> None:
     crds.apply(
-        resource_quota(pods=100),
+        quota("ours", hard={"pods": 100}),
         deployment(replicas=0),
         buffer("web", scalableRef=WEB, sizing=sizing()),
         namespace=namespace,
@@ -70,7 +71,7 @@ def test_a_cut_takes_standby_first_and_gives_way_to_pods_that_come(crds: Cluster
     crds.kubectl("scale", "-n", namespace, "deployment/web", "--replicas=15")
     wait_for_status(crds, namespace, "cbuf/web", {"active": {"replicas": 60}, "standby": {"replicas": 25}})
     told = wait_for_condition(crds, namespace, "cbuf/web", LIMITED, "True", REASON)
-    assert "ResourceQuota theirs has room for 85 (of pods 100, 15 in use)" in told["message"]
-    crds.kubectl("delete", "resourcequota", "theirs", "-n", namespace)
+    assert "NamespaceQuota ours has room for 85 (of pods 100, 15 in use)" in told["message"]
+    crds.kubectl("delete", "nsq", "ours", "-n", namespace)
     wait_for_status(crds, namespace, "cbuf/web", {"replicas": 180})
     wait_for_condition(crds, namespace, "cbuf/web", LIMITED, "False", REASON)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from datetime import datetime
 
 import pytest
 
@@ -201,8 +203,10 @@ def test_a_quota_made_anew_under_its_old_name_counts_anew(crds: Cluster, namespa
     crds.apply(pod(cpu="1"), namespace=namespace)
     for hard in ({"pods": 5}, {"requests.cpu": 2}, {"requests.memory": "1Gi"}):
         crds.apply(quota(hard=hard), namespace=namespace)
-        status = wait_for_status(crds, namespace, "nsq/quota", {"observedGeneration": 1})
-        assert set(status["used"]) == set(hard)
+        used = {"pods": "1", "requests.cpu": "1", "requests.memory": "64Mi"}
+        expected = {name: amount for name, amount in used.items() if name in hard}
+        status = wait_for_status(crds, namespace, "nsq/quota", {"observedGeneration": 1, "used": expected})
+        assert status["used"] == expected
         crds.kubectl("delete", "nsq", "-n", namespace, "quota")
 
 
@@ -215,13 +219,10 @@ def test_a_deleted_pod_counts_until_its_grace_is_over_twice(crds: Cluster, names
     wait_for_status(crds, namespace, "nsq/quota", {"used": {"pods": "1"}})
     try:
         crds.kubectl("delete", "pod", "-n", namespace, "pod", "--grace-period=2", "--wait=false")
-        wait_for(
-            lambda: crds.get("-n", namespace, "pod/pod")["metadata"].get("deletionTimestamp"),
-            timeout=10,
-            message="the pod being deleted",
-        )
-        assert status_of(crds, namespace, "nsq/quota")["used"]["pods"] == "1"
+        meta = crds.get("-n", namespace, "pod/pod")["metadata"]
+        due = datetime.fromisoformat(meta["deletionTimestamp"]).timestamp() + meta["deletionGracePeriodSeconds"]
         wait_for_status(crds, namespace, "nsq/quota", {"used": {"pods": "0", "requests.cpu": "0", "count/pods": "1"}})
+        assert time.time() >= due
     finally:
         crds.kubectl("patch", "pod", "-n", namespace, "pod", "-p", json.dumps({"metadata": {"finalizers": None}}))
         crds.kubectl("delete", "pod", "-n", namespace, "pod", "--grace-period=0", "--force", "--ignore-not-found")

@@ -178,6 +178,37 @@ def test_standby_units_are_on_suspended_nodes_and_refill_active_ones_after_a_res
     )
 
 
+@pytest.mark.usefixtures("operator", "placeholder_class")
+def test_placeholders_that_pods_push_out_are_consumed_until_they_have_room_again(pool: Pool, namespace: str) -> None:
+    pool.add(2)
+    placeholders = buffer(backend="Placeholder", podTemplateRef=UNIT, replicas=8)
+    pool.plane.apply(units(pool), placeholders, namespace=namespace)
+    status = wait_for_active(pool, namespace, {"replicas": 8, "readyReplicas": 8})
+    assert condition(status, "Provisioned")["reason"] == "FitsExistingCapacity"
+    run_pods(pool, namespace, 3)
+    wait_for_active(pool, namespace, {"readyReplicas": 5, "consumed": 3, "refilling": 3})
+    pool.add(1)
+    status = wait_for_active(pool, namespace, {"readyReplicas": 8})
+    assert "consumed" not in status["active"]
+    run_pods(pool, namespace, 0)
+    wait_for_active(pool, namespace, {"readyReplicas": 8})
+
+
+@pytest.mark.usefixtures("operator", "placeholder_class")
+@pytest.mark.parametrize("backend", ["None", "Placeholder"])
+def test_units_that_were_taken_are_not_made_anew_when_refill_is_none(pool: Pool, namespace: str, backend: str) -> None:
+    pool.add(2)
+    once = buffer(backend=backend, podTemplateRef=UNIT, replicas=8, refill="None")
+    pool.plane.apply(units(pool), once, namespace=namespace)
+    wait_for_active(pool, namespace, {"replicas": 8, "readyReplicas": 8})
+    run_pods(pool, namespace, 3)
+    status = wait_for_active(pool, namespace, {"replicas": 5, "readyReplicas": 5})
+    assert status["refill"]["withheld"] == 3
+    pool.add(1)
+    wait_for_condition(pool.plane, namespace, "cbuf/buffer", "Provisioned", "True", "FitsExistingCapacity")
+    assert status_of(pool.plane, namespace, "cbuf/buffer")["replicas"] == 5
+
+
 @pytest.mark.usefixtures("operator")
 def test_two_buffers_do_not_count_the_same_room(pool: Pool, namespace: str) -> None:
     pool.add(1)

@@ -5,6 +5,7 @@ After a wanted change, run this file with UPDATE_OUTPUTS=1 and read the differen
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.objects import (
+    SETTLE_SECONDS,
     buffer,
     deployment,
     pod,
@@ -23,6 +25,7 @@ from tests.cluster.objects import (
 )
 from tests.controlplane import ControlPlane
 from tests.controlplane.cluster import Cluster
+from tests.controlplane.waiting import wait_for
 
 pytestmark = pytest.mark.usefixtures("operator")
 
@@ -61,8 +64,8 @@ def team(crds: Cluster, nodes: Cluster, namespace: str) -> str:
         "requests.nvidia.com/gpu": 4,
     }
     crds.apply(
-        quota("team-a", hard=hard),
-        quota("objects", hard={"pods": 2, "nvidia.com/gpu": 3}),
+        quota("team-a", hard=hard, buffers="Ignore"),
+        quota("objects", hard={"pods": 2, "nvidia.com/gpu": 3}, buffers="Ignore"),
         deployment(replicas=8, cpu="500m", memory="2304Mi", nodeSelector=POOL),
         pod("train", cpu="2500m", memory="512Mi"),
         namespace=namespace,
@@ -80,6 +83,10 @@ def team(crds: Cluster, nodes: Cluster, namespace: str) -> str:
     wait_for_status(crds, namespace, "cbuf/web", {"readyReplicas": 60, "sizing": {"workloadReplicas": 8}})
     wait_for_status(crds, namespace, "cbuf/share", {"readyReplicas": 2})
     wait_for_condition(crds, namespace, "cbuf/lost", "Ready", "False", "TemplateNotFound")
+    for name in ("team-a", "objects"):
+        wait_for_condition(crds, namespace, f"nsq/{name}", "WorkloadsRefused", "True", "NextPodRefused")
+    wait_for_condition(crds, namespace, "nsq/team-a", "Ready", "True", "Reconciled")
+    wait_for_condition(crds, namespace, "nsq/objects", "Ready", "False", "UnsupportedResource")
     return namespace
 
 
@@ -99,11 +106,17 @@ def team(crds: Cluster, nodes: Cluster, namespace: str) -> str:
 def test_kubectl_prints_what_is_checked_in(
     crds: Cluster, team: str, command: str, request: pytest.FixtureRequest
 ) -> None:
-    printed = crds.kubectl("-n", team, *command.split())
-    for pattern, placeholder in _CHANGING:
-        printed = pattern.sub(placeholder, printed)
+    def printed() -> str:
+        text = crds.kubectl("-n", team, *command.split())
+        for pattern, placeholder in _CHANGING:
+            text = pattern.sub(placeholder, text)
+        return text
+
     file = OUTPUTS / f"{request.node.callspec.id}.txt"
     if os.environ.get("UPDATE_OUTPUTS"):
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(printed)
-    assert printed == file.read_text()
+        file.write_text(printed())
+    # What kubectl explains is published a moment after the definitions.
+    with contextlib.suppress(TimeoutError):
+        wait_for(lambda: printed() == file.read_text(), timeout=SETTLE_SECONDS, message="the same")
+    assert printed() == file.read_text()

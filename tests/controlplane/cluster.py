@@ -99,6 +99,22 @@ class Cluster:
             message=f"service account {name} in namespace {namespace}",
         )
 
+    def wait_until_served(self, *kinds: str, timeout: float = 30.0) -> None:
+        """Wait until objects of custom kinds (`widgets.example.com`) can be read; without names: of all there are.
+
+        `kubectl wait` is not enough: it fails on a definition that is too new to have conditions, and kinds are
+        found a moment after these say so.
+        """
+
+        def served() -> bool:
+            defined = [name.split("/")[1] for name in self.kubectl("get", "crd", "-o", "name").split()]
+            self.kubectl("get", ",".join(kinds or defined), "--all-namespaces", "-o", "name")
+            return True
+
+        wait_for(
+            served, timeout=timeout, ignore=KubectlError, message=f"kinds to be served: {', '.join(kinds) or 'all'}"
+        )
+
     def wait_for_removal(self, namespace: str) -> None:
         """Wait until a namespace and all that was in it is gone."""
         wait_for(

@@ -222,7 +222,7 @@ class ControlPlane(Cluster):
     def _start_karpenter(self) -> None:
         for crd in self.binaries.karpenter_crds:
             self.kubectl("create", "-f", str(crd))
-        self.kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
+        self.wait_until_served()
         self.start(KARPENTER)
 
     def close(self) -> None:

@@ -20,6 +20,7 @@ from tests.operator_process import OperatorProcess
 
 USER_KUBECONFIG = "MOORAGE_KUBECONFIG"
 NODES = 3
+POLICIES = "manifests/policies"
 CRDS = ("capacitybuffers.moorage.dev", "namespacequotas.moorage.dev")
 
 
@@ -152,7 +153,8 @@ def _clean_up(place: Place, operators: Sequence[OperatorProcess]) -> None:
             _remove(place, operators)
     except BaseException:
         left = [f"kubectl delete namespace {' '.join(place.namespaces)}"] if place.namespaces else []
-        left += [] if place.has_definitions else [f"kubectl delete crd {' '.join(CRDS)}"]
+        if not place.has_definitions:
+            left += [f"kubectl delete -k {POLICIES}", f"kubectl delete crd {' '.join(CRDS)}"]
         _print_lines("Not all could be removed. What is left goes away with:", *left)
         raise
 
@@ -166,6 +168,7 @@ def _remove(place: Place, operators: Sequence[OperatorProcess]) -> None:
         for namespace in place.namespaces:
             cluster.wait_for_removal(namespace)
     if not place.has_definitions:
+        cluster.kubectl("delete", "-k", POLICIES, "--ignore-not-found")
         cluster.kubectl("delete", "crd", *CRDS, "--ignore-not-found")
 
 

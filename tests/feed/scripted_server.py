@@ -133,6 +133,16 @@ class Script:
 
         return self._then(step)
 
+    def short(self) -> Script:
+        """Send what has happened since the version that is asked for, as a watch does that ends at once."""
+
+        async def step(server: ScriptedServer, exchange: Exchange) -> None:
+            await exchange.open()
+            server.resume(exchange)
+            await server.send_events(exchange)
+
+        return self._then(step)
+
     def bookmark(self) -> Script:
         async def step(server: ScriptedServer, exchange: Exchange) -> None:
             await exchange.write(bookmark(server.revision))
@@ -359,12 +369,17 @@ class ScriptedServer:
             version = int(seen.query["resourceVersion"])
             if version < self.oldest:
                 return web.json_response(status(410, "Expired", "too old resource version"), status=410)
-            exchange.cursor = next(
-                (index for index, (revision, _) in enumerate(self.history) if revision > version), len(self.history)
-            )
+            self.resume(exchange)
         await self.serve_events(exchange)
         assert exchange.response is not None
         return exchange.response
+
+    def resume(self, exchange: Exchange) -> None:
+        """Have the next event be the first after the version that is asked for."""
+        version = int(exchange.request.query["resourceVersion"])
+        exchange.cursor = next(
+            (index for index, (revision, _) in enumerate(self.history) if revision > version), len(self.history)
+        )
 
     async def serve_events(self, exchange: Exchange) -> None:
         """Send events as they happen, until the connection is cut."""

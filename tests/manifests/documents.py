@@ -13,6 +13,7 @@ import yaml
 REPOSITORY = Path(__file__).parents[2]
 MANIFESTS = REPOSITORY / "manifests"
 BASE = MANIFESTS / "base"
+POLICIES = MANIFESTS / "policies"
 EXAMPLES = MANIFESTS / "examples"
 NAMESPACES = MANIFESTS / "overlays" / "namespaces"
 CRDS = REPOSITORY / "crds"
@@ -68,6 +69,7 @@ def rights(rules: list[Object]) -> Iterator[tuple[str, str, str]]:
                     yield group, resource, verb
 
 
-def operator_rules(cluster_roles: list[Object]) -> list[Object]:
-    """Return the rules of all ClusterRoles that the operator's sums up."""
-    return [rule for role in cluster_roles if AGGREGATE in role["metadata"].get("labels", {}) for rule in role["rules"]]
+def operator_rules(roles: list[Object]) -> list[Object]:
+    """Return the rules of all ClusterRoles that the operator's sums up, and of the Roles, which are all its own."""
+    ours = [each for each in roles if each["kind"] == "Role" or AGGREGATE in each["metadata"].get("labels", {})]
+    return [rule for role in ours for rule in role["rules"]]

@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from moorage.admission.certificate_store import CONFIGURATION, SECRET
+from moorage.admission.webhook import PATH
+from moorage.admission.workloads import KINDS
 from moorage.api import GROUP
 from moorage.cli.run import run
 from tests.manifests.documents import (
@@ -15,6 +18,7 @@ from tests.manifests.documents import (
     CRDS,
     EXAMPLES,
     NAMESPACES,
+    POLICIES,
     Object,
     of_kind,
     operator_rules,
@@ -28,6 +32,9 @@ SYSTEM_NAMESPACE = "moorage-system"
 OBJECTS = [document for document in read_folder(BASE) if document.path.name != "kustomization.yaml"]
 [DEPLOYMENT] = of_kind(OBJECTS, "Deployment")
 [SERVICE] = of_kind(OBJECTS, "Service")
+PROBES = {("", resource, "create") for resource in ("pods", "persistentvolumeclaims")}
+"""Rights that the policy moorage-probes narrows to dry runs."""
+[WEBHOOKS] = of_kind(OBJECTS, "MutatingWebhookConfiguration")
 POD: Object = DEPLOYMENT["spec"]["template"]["spec"]
 [CONTAINER] = POD["containers"]
 ROLES = of_kind(OBJECTS, "ClusterRole")
@@ -38,7 +45,7 @@ def kustomization(folder: Path) -> Object:
     return document.content
 
 
-@pytest.mark.parametrize("folder", [BASE, CRDS, NAMESPACES], ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", [BASE, CRDS, NAMESPACES, POLICIES], ids=lambda folder: folder.name)
 def test_every_file_is_part_of_the_kustomization(folder: Path) -> None:
     files = {path.name for path in folder.glob("*.yaml")} - {"kustomization.yaml"}
     assert files == {each for each in kustomization(folder)["resources"] if each.endswith(".yaml")}
@@ -71,7 +78,8 @@ def test_selectors_find_the_pod() -> None:
 
 def test_probes_and_service_use_the_port_that_is_served() -> None:
     default = next(each.default for each in run.params if each.name == "port")
-    assert CONTAINER["ports"] == [{"name": "http", "containerPort": default}]
+    [webhook] = [int(each.removeprefix("--webhook-port=")) for each in CONTAINER["args"] if "webhook" in each]
+    assert {each["name"]: each["containerPort"] for each in CONTAINER["ports"]} == {"http": default, "webhook": webhook}
     probes = {name: CONTAINER[name]["httpGet"] for name in ("startupProbe", "livenessProbe", "readinessProbe")}
     assert {each["port"] for each in probes.values()} == {"http"}
     assert {name: each["path"] for name, each in probes.items()} == {
@@ -79,7 +87,39 @@ def test_probes_and_service_use_the_port_that_is_served() -> None:
         "livenessProbe": "/healthz",
         "readinessProbe": "/readyz",
     }
-    assert [each["targetPort"] for each in SERVICE["spec"]["ports"]] == ["http"]
+    assert {each["port"]: each["targetPort"] for each in SERVICE["spec"]["ports"]} == {8080: "http", 443: "webhook"}
+
+
+def test_the_webhook_is_called_at_the_service_and_path_that_are_served() -> None:
+    meta = SERVICE["metadata"]
+    service = {"name": meta["name"], "namespace": meta["namespace"], "path": PATH, "port": 443}
+    assert [each["clientConfig"] for each in WEBHOOKS["webhooks"]] == [{"service": service}] * 2
+    assert WEBHOOKS["metadata"]["name"] == CONFIGURATION
+
+
+def test_the_webhook_can_keep_nobody_from_anything() -> None:
+    for each in WEBHOOKS["webhooks"]:
+        assert (each["failurePolicy"], each["timeoutSeconds"]) == ("Ignore", 1)
+        [exempt] = each["namespaceSelector"]["matchExpressions"]
+        assert exempt["operator"] == "NotIn"
+        assert {"kube-system", SYSTEM_NAMESPACE} == set(exempt["values"])
+
+
+def test_the_webhook_is_asked_about_what_it_judges() -> None:
+    asked = {
+        (f"{resource.split('/')[0]}.{group}" if group else resource.split("/")[0])
+        for each in WEBHOOKS["webhooks"]
+        for rule in each["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+    }
+    assert asked == {"pods", *KINDS}
+
+
+def test_the_role_for_the_certificate_is_for_one_secret() -> None:
+    [role] = of_kind(OBJECTS, "Role")
+    named = [rule for rule in role["rules"] if rule["verbs"] != ["create"]]
+    assert [rule["resourceNames"] for rule in named] == [[SECRET]]
 
 
 def test_the_command_line_has_the_arguments() -> None:
@@ -92,9 +132,9 @@ def test_the_service_account_is_bound_to_the_role() -> None:
     [account] = of_kind(OBJECTS, "ServiceAccount")
     subject = {"kind": "ServiceAccount", "name": account["metadata"]["name"], "namespace": SYSTEM_NAMESPACE}
     bindings = [*of_kind(OBJECTS, "ClusterRoleBinding"), *of_kind(read_folder(NAMESPACES), "RoleBinding")]
-    for binding in bindings:
-        assert binding["roleRef"]["name"] == "moorage-operator"
+    for binding in [*bindings, *of_kind(OBJECTS, "RoleBinding")]:
         assert binding["subjects"] == [subject]
+    assert {each["roleRef"]["name"] for each in bindings} == {"moorage-operator"}
     assert POD["serviceAccountName"] == account["metadata"]["name"]
 
 
@@ -113,14 +153,38 @@ def test_the_role_sums_up_those_with_the_label() -> None:
 MADE = (("apps", "deployments"), ("", "podtemplates"), ("autoscaling.x-k8s.io", "capacitybuffers"))
 
 
-def test_the_operator_writes_our_kinds_by_patch_tries_pods_and_makes_what_buffers_need() -> None:
+def test_the_operator_writes_to_nothing_but_our_kinds_and_its_own_objects() -> None:
     reads = {"get", "list", "watch"}
-    allowed = set(rights(operator_rules([*ROLES, *of_kind(read_folder(EXAMPLES), "ClusterRole")])))
+    roles = [*ROLES, *of_kind(OBJECTS, "Role"), *of_kind(read_folder(EXAMPLES), "ClusterRole")]
+    allowed = set(rights(operator_rules(roles)))
     writes = {right for right in allowed if right[2] not in reads}
     ours = ("namespacequotas", "namespacequotas/status", "capacitybuffers", "capacitybuffers/status")
     made = {(group, resource, verb) for group, resource in MADE for verb in ("create", "patch", "delete")}
-    assert writes == {(GROUP, resource, "patch") for resource in ours} | {("", "pods", "create")} | made
+    assert writes == {
+        *((GROUP, resource, "patch") for resource in ours),
+        *(("events.k8s.io", "events", verb) for verb in ("create", "patch")),
+        *(("", "resourcequotas", verb) for verb in ("create", "patch", "delete")),
+        *PROBES,
+        *made,
+        *(("", "secrets", verb) for verb in ("create", "patch")),
+        ("admissionregistration.k8s.io", "mutatingwebhookconfigurations", "patch"),
+    }
     assert "*" not in {part for right in allowed for part in right}
+
+
+def test_what_the_operator_may_create_for_proof_a_policy_narrows_to_dry_runs() -> None:
+    [policy] = [
+        each
+        for each in of_kind(read_folder(POLICIES), "ValidatingAdmissionPolicy")
+        if each["metadata"]["name"] == "moorage-probes"
+    ]
+    [account] = of_kind(OBJECTS, "ServiceAccount")
+    [rule] = policy["spec"]["matchConstraints"]["resourceRules"]
+    assert {("", resource, verb.lower()) for resource in rule["resources"] for verb in rule["operations"]} == PROBES
+    [condition] = policy["spec"]["matchConditions"]
+    user = f"system:serviceaccount:{SYSTEM_NAMESPACE}:{account['metadata']['name']}"
+    assert condition["expression"] == f'request.userInfo.username == "{user}"'
+    assert [each["expression"] for each in policy["spec"]["validations"]] == ["request.dryRun"]
 
 
 def test_a_team_cannot_raise_its_own_quota() -> None:
@@ -143,7 +207,8 @@ def test_the_namespaces_of_the_overlay_are_those_that_it_gives_rights_in() -> No
 def _added_arguments() -> list[str]:
     """Return the arguments that the overlay adds."""
     patches = [yaml.safe_load(each["patch"]) for each in kustomization(NAMESPACES)["patches"]]
-    return [step["value"] for patch in patches if isinstance(patch, list) for step in patch]
+    steps = [step for patch in patches if isinstance(patch, list) for step in patch]
+    return [step["value"] for step in steps if step["op"] == "add"]
 
 
 def _operator_roles() -> list[Object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
@@ -13,6 +14,7 @@ from moorage.cluster.status_writer import StatusWriter
 from moorage.handlers.buffers import Buffers
 from moorage.handlers.operator import OperatorState
 from moorage.handlers.quotas import Quotas
+from moorage.handlers.rooms import Rooms
 from moorage.quota.ledger import Ledger
 from moorage.status.namespacequota import View
 from moorage.status.workload import NO_REFERENCE, Unresolved, Workload
@@ -37,12 +39,16 @@ class Known:
 
 
 def operator_state(
-    resolve: Callable[[AnyReference], Workload | Unresolved] = lambda _: NO_REFERENCE, *, known: Known | None = None
+    resolve: Callable[[AnyReference], Workload | Unresolved] = lambda _: NO_REFERENCE,
+    *,
+    known: Known | None = None,
+    now: Callable[[], float] = time.time,
 ) -> OperatorState:
     """Return a state whose buffers resolve what they refer to by `resolve`. To be called inside an event loop."""
     ledger = Ledger()
-    quotas = Quotas(ledger, known or Known())
-    state = OperatorState(ledger, quotas, Buffers(resolve, quotas.rooms))
+    views = known or Known()
+    quotas = Quotas(ledger, views, now=now)
+    state = OperatorState(ledger, quotas, Buffers(resolve, Rooms(quotas, ledger, views).of))
     client = Client(NoCredentials())
     state.writer = StatusWriter(client, state.desired, gone=lambda *_: None, now=lambda: datetime.now(UTC))
     return state

@@ -99,7 +99,10 @@ class SmallServer:
         if "watch" in request.query:
             return await self._watch(request)
         meta = {"resourceVersion": str(self.version)}
-        return web.json_response({"metadata": meta, "items": list(self.collections[path].values())})
+        items = list(self.collections[path].values())
+        # A list of metadata alone is null when it is empty, as the real one has it.
+        empty = None if "PartialObjectMetadata" in self.accepted[path] else []
+        return web.json_response({"metadata": meta, "items": items or empty})
 
     async def _watch(self, request: web.Request) -> web.StreamResponse:
         path = request.path.rstrip("/")

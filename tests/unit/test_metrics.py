@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from prometheus_client import generate_latest
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import Metric
+from prometheus_client.registry import Collector
 
 from moorage import __version__
+from moorage.admission.counters import AdmissionCounters
 from moorage.cluster.client import Client
 from moorage.cluster.feed import Feed
 from moorage.handlers.counting import LedgerSink
 from moorage.handlers.operator import OperatorState
-from moorage.metrics import OperatorCollector, operator_metrics
+from moorage.metrics import OperatorCollector, admission_metrics, operator_metrics
 from moorage.quota.native import NativeQuota
 from moorage.quota.usage import ObjectUse
 from moorage.status.capacitybuffer import Workload
@@ -37,6 +40,16 @@ class Watched:
 
     def views(self) -> Mapping[tuple[str, str | None], View]:
         return {(resource, None): View() for resource in self.resources}
+
+
+@dataclass(eq=False)
+class Shown(Collector):
+    """The webhook's metrics alone."""
+
+    counters: AdmissionCounters
+
+    def collect(self) -> Iterator[Metric]:
+        return admission_metrics(self.counters)
 
 
 @pytest.fixture
@@ -81,6 +94,38 @@ async def test_an_operator_that_has_just_started_says_so(state: OperatorState, f
         "moorage_status_writes_total": 0,
         "moorage_status_write_failures_total": 0,
     }
+
+
+def test_what_the_webhook_has_said_is_shown_by_quota_and_reason() -> None:
+    counters = AdmissionCounters()
+    counters.admitted["team-a", "all"] += 3
+    counters.defaulted["team-a"] += 2
+    counters.refused["team-a", "all", "total"] += 1
+    counters.would_refuse["team-b", "all", "bounds"] += 1
+    counters.unsure = 4
+    for seconds in (0.0001, 0.002, 7):
+        counters.took(seconds)
+    registry = CollectorRegistry()
+    registry.register(Shown(counters))
+    lines = generate_latest(registry).decode().splitlines()
+    shown = {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines if line[0] != "#")}
+    of_quota = 'namespace="team-{}",namespacequota="all"'
+    expected = {
+        f"moorage_admission_admitted_total{{{of_quota.format('a')}}}": 3,
+        'moorage_admission_defaulted_total{namespace="team-a"}': 2,
+        f'moorage_admission_refused_total{{{of_quota.format("a")},reason="total"}}': 1,
+        f'moorage_admission_would_refuse_total{{{of_quota.format("b")},reason="bounds"}}': 1,
+        "moorage_admission_unsure_total": 4,
+        "moorage_admission_malformed_total": 0,
+        "moorage_admission_faults_total": 0,
+        'moorage_admission_duration_seconds_bucket{le="0.0005"}': 1,
+        'moorage_admission_duration_seconds_bucket{le="0.0025"}': 2,
+        'moorage_admission_duration_seconds_bucket{le="1.0"}': 2,
+        'moorage_admission_duration_seconds_bucket{le="+Inf"}': 3,
+        "moorage_admission_duration_seconds_count": 3,
+        "moorage_admission_duration_seconds_sum": 7.0021,
+    }
+    assert shown.items() >= expected.items()
 
 
 async def test_a_quota_shows_hard_and_used_in_cores_bytes_and_objects(state: OperatorState, known: Known) -> None:
@@ -166,9 +211,23 @@ async def test_where_a_native_quota_differs_is_shown_with_its_sign_and_only_whil
         return f"moorage_native_quota_difference{{{labels}}}"
 
     state.quotas.native.put(native(**{"pods": "3", "requests.memory": "512Mi"}))
-    assert of(state, "moorage_native") == {sample("pods"): 2, sample("requests.memory"): -(2**29)}
+    assert of(state, "moorage_native_quota_difference{") == {sample("pods"): 2, sample("requests.memory"): -(2**29)}
     state.quotas.native.put(native(**{"pods": "1", "requests.memory": "1Gi"}))
     assert of(state, "moorage_native") == {}
+
+
+async def test_how_long_a_native_quota_has_differed_is_shown_beside_that() -> None:
+    clock = [1000.0]
+    known = Known()
+    known.all = View()
+    state = operator_state(known=known, now=lambda: clock[0])
+    state.quotas.accept("team-a", "all", generation=1, spec={"hard": {"pods": 9}})
+    state.quotas.native.put(NativeQuota("u1", "team-a", "theirs", 1, frozenset(), nano(pods="3")))
+    state.quotas.status("team-a", "all")
+    clock[0] += 90
+    labels = 'namespace="team-a",namespacequota="all",resource="pods",resourcequota="theirs"'
+    expected = {f"moorage_native_quota_difference_seconds{{{labels}}}": 90}
+    assert of(state, "moorage_native_quota_difference_seconds") == expected
 
 
 async def test_a_buffer_shows_its_units_by_tier(state: OperatorState) -> None:

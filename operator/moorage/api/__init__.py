@@ -12,6 +12,7 @@ from moorage.api.capacitybuffer import (
 )
 from moorage.api.conditions import Condition
 from moorage.api.crd import CAPACITY_BUFFER, GROUP, NAMESPACE_QUOTA, VERSION, crd_documents
+from moorage.api.limits import LimitEntry
 from moorage.api.namespacequota import NamespaceQuotaDisplay, NamespaceQuotaSpec, NamespaceQuotaStatus
 from moorage.api.parse import SpecError, parse_capacity_buffer_spec, parse_namespace_quota_spec
 from moorage.api.presence import NodeGroup, NodesStatus, Tier
@@ -29,6 +30,7 @@ __all__ = [
     "CapacityBufferSpec",
     "CapacityBufferStatus",
     "Condition",
+    "LimitEntry",
     "NamespaceQuotaDisplay",
     "NamespaceQuotaSpec",
     "NamespaceQuotaStatus",

@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import yaml
-
 from moorage.api.capacitybuffer import CapacityBufferSpec, CapacityBufferStatus
+from moorage.api.documents import yaml_text
 from moorage.api.namespacequota import NamespaceQuotaSpec, NamespaceQuotaStatus
 from moorage.api.rules import Rule
 from moorage.api.schema import Schema, schema_of
 
 GROUP = "moorage.dev"
 VERSION = "v1alpha1"
-_LINE = 120
-_HEADER = "# Generated from operator/moorage/api by `make crds`. Do not edit: change the models instead.\n"
+_HEADER = ("Generated from operator/moorage/api by `make crds`. Do not edit: change the models instead.",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +58,7 @@ NAMESPACE_QUOTA = Kind(
         _column("Memory", ".status.display.memory", "Requested memory of the limit."),
         _column("Pods", ".status.display.pods", "Pods of the limit."),
         _column("Fullest", ".status.display.fullest", "The resource with the highest utilization."),
+        _column("Enforced", _condition("Enforced", "status"), "Whether the API server refuses what breaks it."),
         _READY,
         _REASON,
         _AGE,
@@ -97,7 +96,7 @@ KINDS = (NAMESPACE_QUOTA, CAPACITY_BUFFER)
 
 def crd_documents() -> dict[str, str]:
     """Return the YAML text of each CustomResourceDefinition by its file name."""
-    return {f"{each.plural}.{GROUP}.yaml": _HEADER + _yaml(crd(each)) for each in KINDS}
+    return {f"{each.plural}.{GROUP}.yaml": yaml_text(crd(each), header=_HEADER) for each in KINDS}
 
 
 def crd(each: Kind) -> Schema:
@@ -163,22 +162,3 @@ def _plain(node: Any) -> Any:
     if isinstance(node, list):
         return [_plain(value) for value in node]
     return node
-
-
-class _Dumper(yaml.SafeDumper):
-    """Writes long texts as blocks, so that nothing in them is escaped, and shares nothing by anchors."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
-
-
-def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    style = "|" if "\n" in text else ">" if len(text) > _LINE and " " in text else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
-
-
-_Dumper.add_representer(str, _text)
-
-
-def _yaml(document: Schema) -> str:
-    return yaml.dump(document, Dumper=_Dumper, sort_keys=False, width=_LINE, allow_unicode=True)

@@ -38,7 +38,11 @@ _CONTAINER_PREFIXES = ("hugepages-", "requests.", "limits.")  # the last two hav
 LONGEST_NAME = 253 + 1 + 63
 _DOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 _NAME = r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
-_QUALIFIED = rf"^({_DOMAIN}/)?{_NAME}$"
+QUALIFIED_NAME = rf"^({_DOMAIN}/)?{_NAME}$"
+MALFORMED = (
+    "not a valid resource name: at most one slash, a lower-case DNS name of at most 253 characters before it, "
+    "and at most 63 letters, digits, '-', '_' and '.' after it"
+)
 
 
 def cel_list(texts: tuple[str, ...]) -> str:
@@ -51,8 +55,9 @@ def is_standard(name: str) -> bool:
     return name in STANDARD_NAMES or name.startswith(("hugepages-", "requests.hugepages-"))
 
 
-def _is_malformed(name: str) -> bool:
-    return len(name) > LONGEST_NAME or re.fullmatch(_QUALIFIED, name) is None
+def is_malformed(name: str) -> bool:
+    """Whether no object of the API may carry this resource name."""
+    return len(name) > LONGEST_NAME or re.fullmatch(QUALIFIED_NAME, name) is None
 
 
 def _counts_whole_objects(name: str) -> bool:
@@ -77,8 +82,8 @@ NO_LABEL_KEY = (
 )
 LABEL_KEY_RULES = (
     no_key(
-        cel=f'size(k) > {LONGEST_NAME} || !k.matches(r"{_QUALIFIED}")',
-        where=lambda name, _: _is_malformed(name),
+        cel=f'size(k) > {LONGEST_NAME} || !k.matches(r"{QUALIFIED_NAME}")',
+        where=lambda name, _: is_malformed(name),
         message=NO_LABEL_KEY,
     ),
 )
@@ -99,12 +104,9 @@ HARD_RULES = (
         ),
     ),
     no_key(
-        cel=f'size(k) > {LONGEST_NAME} || !k.matches(r"{_QUALIFIED}")',
-        where=lambda name, _: _is_malformed(name),
-        message=(
-            "not a valid resource name: at most one slash, a lower-case DNS name of at most 253 characters before it, "
-            "and at most 63 letters, digits, '-', '_' and '.' after it"
-        ),
+        cel=f'size(k) > {LONGEST_NAME} || !k.matches(r"{QUALIFIED_NAME}")',
+        where=lambda name, _: is_malformed(name),
+        message=MALFORMED,
     ),
     no_key(
         cel=(

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 from msgspec import Meta
 
 from moorage.api.conditions import Condition, condition_list
+from moorage.api.limits import LimitEntry
+from moorage.api.limits_rules import LIMITS_RULES
 from moorage.api.names import HARD_RULES
 from moorage.api.rules import Rule, rules
 from moorage.api.scopes import SCOPED_NAMES_RULES, SCOPES_RULES, ScopeName, ScopeSelector
 from moorage.api.types import Quantity, QuantityText, doc, map_of_at_most
+
+Enforcement = Literal["Enforce", "Audit"]
 
 
 class NamespaceQuotaSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -102,7 +106,60 @@ class NamespaceQuotaSpec(msgspec.Struct, frozen=True, kw_only=True, rename="came
         | None
     ) = None
 
-    rules: ClassVar[tuple[Rule, ...]] = SCOPED_NAMES_RULES
+    limits: (
+        Annotated[
+            tuple[LimitEntry, ...],
+            doc(
+                """
+                Defaults and bounds of every container, pod and claim in the namespace, in the words of a LimitRange.
+                They hold whatever the scopes: these select for hard only.
+
+                Nothing is implied: max alone sets no default, and what has no limit is not refused for it. Defaults
+                are filled in before anything is judged or counted; of several NamespaceQuotas the first in
+                alphabetical order that has one gives it. Bounds of all of them hold.
+
+                Example: {type: Container, defaultRequest: {cpu: 200m, memory: 256Mi}, max: {cpu: "4", memory: 8Gi}}
+                """,
+                **{"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
+            ),
+            Meta(max_length=3),
+        ]
+        | None
+    ) = None
+    enforcement: (
+        Annotated[
+            Enforcement,
+            doc(
+                """
+                Enforce, also when left out: what breaks hard or limits is refused. Audit: nothing is refused and
+                nothing is filled in; status, events and metrics tell what would have been.
+                """
+            ),
+        ]
+        | None
+    ) = None
+
+    buffers: (
+        Annotated[
+            Literal["Count", "Ignore"],
+            doc(
+                """
+                What the CapacityBuffers of the namespace mean for this quota. Count, also when left out: their units,
+                active and standby, take room in hard as if they ran, and hold what real pods leave: a real pod that
+                comes takes the room of units, and the buffers shrink and say so. Ignore: buffers take no room in it.
+                In Audit mode they are not cut either.
+                """
+            ),
+        ]
+        | None
+    ) = None
+
+    rules: ClassVar[tuple[Rule, ...]] = (*SCOPED_NAMES_RULES, *LIMITS_RULES)
+
+    @property
+    def is_enforced(self) -> bool:
+        """Whether what breaks the quota is refused: `enforcement` is not Audit."""
+        return self.enforcement != "Audit"
 
 
 class NamespaceQuotaDisplay(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -213,10 +270,16 @@ class NamespaceQuotaStatus(msgspec.Struct, frozen=True, kw_only=True, rename="ca
 
             NearLimit: a resource is used to 90% or more; the message names it.
 
-            Exceeded: used is above hard. No pod is evicted for it, and this version refuses no new ones.
+            Exceeded: used is above hard. Nothing is evicted for it; what would add to it is refused.
 
-            Enforced: False names resources of aggregated APIs: they are counted, but no quota of the API server limits
-            them.
+            Enforced: True once it has been proved that the API server itself refuses what breaks hard and limits, and
+            by which means. False or Unknown says what is missing, or that nothing shall be refused (Audit).
+
+            LimitsConflict: spec.limits and that of another NamespaceQuota here contradict each other, such as a default
+            above the other's max; all that are concerned say so. Missing where spec.limits is empty.
+
+            WorkloadsRefused: names the workloads whose next pod would be refused: by limits, since it does not give an
+            amount that hard limits, or since more is used than hard allows. Missing where none can be.
             """
         ),
     ] = ()

@@ -51,6 +51,17 @@ def quantity_nano(value: Any) -> int | None:
         return _BEYOND * (-1 if text.startswith("-") else 1)
 
 
+def compared_nano(value: Any) -> int | None:
+    """Return an amount in nano-units as the API server's CEL compares it, or None for what it cannot compare.
+
+    What is beyond int64 is cut to it, and a suffix alone is 0; both are faults of their own.
+    """
+    if isinstance(value, str) and re.fullmatch(r"[+-]?([KMGTPE]i|[numkMGTPE])", value):
+        return 0
+    nano = quantity_nano(value)
+    return None if nano is None else max(-MAX_INT64 * NANO, min(MAX_INT64 * NANO, nano))
+
+
 def duration_seconds(text: str) -> Fraction | None:
     """Return a duration in seconds, negative ones too, or None for what is not one."""
     if re.fullmatch(DURATION_PATTERN, text) is None:

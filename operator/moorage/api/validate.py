@@ -72,6 +72,7 @@ def misfits(value: Any, schema: Schema, path: str) -> Iterator[Problem]:
     for name in schema.get("required", ()):
         if name not in value:
             yield Problem(f"{path}.{name}", "is required", hides_rules=True)
+    yield from _repeated(value, schema, path)
     for inner_value, inner_schema, inner_path in _parts(value, schema, path):
         yield from misfits(inner_value, inner_schema, inner_path)
 
@@ -126,6 +127,18 @@ def _out_of_bounds(value: Any, schema: Schema, path: str) -> Iterator[Problem]:
             yield Problem(path, f"must be at most {schema['maximum']}")
     elif (most := schema.get("maxItems", schema.get("maxProperties"))) is not None and len(value) > most:
         yield Problem(path, f"must have at most {most} entries", hides_rules=True)
+
+
+def _repeated(value: Any, schema: Schema, path: str) -> Iterator[Problem]:
+    """Yield the entries of a list whose keys another entry has already."""
+    keys = schema.get("x-kubernetes-list-map-keys", ())
+    seen = set()
+    for at, entry in enumerate(value if keys else ()):
+        own = tuple(entry.get(key) for key in keys) if isinstance(entry, dict) else None
+        if own is not None and own in seen:
+            named = ", ".join(f"{key} {_shown(part)}" for key, part in zip(keys, own, strict=True))
+            yield Problem(f"{path}[{at}]", f"there is an entry with {named} already: put both into one")
+        seen.add(own)
 
 
 def _parts(value: Any, schema: Schema, path: str) -> Iterator[tuple[Any, Schema, str]]:

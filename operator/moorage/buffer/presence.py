@@ -8,7 +8,7 @@ order, and standby units from new nodes alone. A node that was taken out of stan
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 Units = Mapping[str, int]
 """How many units there are, by node; nodes without any are left out."""
@@ -117,6 +117,8 @@ class TierRecord:
     """Units whose room pods have taken since the tier was last full."""
     taken: int = 0
     """Those of them, and of units that were refilled meanwhile, that were taken since the record before."""
+    pushed_out: Units = field(default_factory=dict)
+    """Placeholders that are gone from nodes on which no pod has come in their place yet."""
 
     @property
     def ready(self) -> int:
@@ -135,24 +137,36 @@ def begin(wanted: int, units: Units, arrivals: Mapping[str, int], *, consumed: i
     return record if record.full else TierRecord(wanted, units, record.arrivals, consumed)
 
 
-def observe(before: TierRecord, wanted: int, units: Units, arrivals: Mapping[str, int]) -> TierRecord:
+def observe(
+    before: TierRecord, wanted: int, units: Units, arrivals: Mapping[str, int], *, placeholders: bool = False
+) -> TierRecord:
     """Return the next record of a tier.
 
     `arrivals` is, for every node that is there, how many pods have ever come to take room on it. A unit is consumed
     when it is gone from a node to which pods have come since; what goes with its node, or is claimed by another buffer,
     is missing but not consumed. Nor is anything when a full tier stays full: pods took room beyond the buffer.
+
+    `placeholders` tells that units are pods: these go a moment before the pod comes that pushed them out, and there
+    is no room beyond the buffer.
     """
-    taken = sum(
-        max(count - units.get(node, 0), 0)
-        for node, count in before.units.items()
-        if arrivals.get(node, 0) > before.arrivals.get(node, 0)
-    )
-    if before.full:
+    held = _merged(before.units, before.pushed_out if placeholders else {})
+    gone = {node: count - units.get(node, 0) for node, count in held.items() if count > units.get(node, 0)}
+    come = {node for node, count in arrivals.items() if count > before.arrivals.get(node, 0)}
+    taken = sum(count for node, count in gone.items() if node in come)
+    if before.full and not placeholders:
         # Units that appear elsewhere at once are room that was there beyond the buffer, not a refill.
         taken -= sum(max(count - before.units.get(node, 0), 0) for node, count in units.items())
-    taken = max(taken, 0)
-    full = sum(units.values()) >= wanted
-    return TierRecord(wanted, units, _of(units, arrivals), 0 if full else before.consumed + taken, taken)
+    taken, full = max(taken, 0), sum(units.values()) >= wanted
+    waiting = {node: count for node, count in gone.items() if node in arrivals and node not in come}
+    pushed_out = waiting if placeholders and not full else {}
+    return TierRecord(
+        wanted,
+        units,
+        _of({**units, **pushed_out}, arrivals),
+        0 if full else before.consumed + taken,
+        taken,
+        pushed_out,
+    )
 
 
 def _of(units: Units, arrivals: Mapping[str, int]) -> dict[str, int]:

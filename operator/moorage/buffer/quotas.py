@@ -9,11 +9,13 @@ and there is a priority.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from moorage.quota.names import counted
 from moorage.quota.scopes import Requirement, ScopeFacts, selects
+from moorage.quota.usage import ObjectUse
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,19 @@ class _Limit:
         """Return the nano-units that are left, 0 when the quota is exceeded."""
         room = self.quota.hard[self.resource] - self.quota.used.get(self.resource, 0)
         return max(room - sum(amount for _, amount in self.taken), 0)
+
+
+def without_placeholders(quota: Quota, placeholders: Iterable[ObjectUse]) -> Quota:
+    """Return a quota without what placeholder pods use of it: they hold the room of units, and these are counted."""
+    held: Counter[str] = Counter()
+    for each in placeholders:
+        if selects(quota.requirements, each.shape.facts):
+            held.update(each.shape.amounts)
+    used = {
+        name: amount - held[what.source] if (what := counted(name)) is not None else amount
+        for name, amount in quota.used.items()
+    }
+    return replace(quota, used={name: max(amount, 0) for name, amount in used.items()})
 
 
 def share_out(quotas: Iterable[Quota], buffers: Iterable[Asking]) -> dict[str, Share]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,18 @@ from moorage.quota.names import DEVICE_CLAIMS, PODS, SERVICES, VOLUME_CLAIMS
 _PAGE = 500
 _DEVICE_CLASSES = "deviceclasses.resource.k8s.io"
 _WHOLE = (PODS, SERVICES, VOLUME_CLAIMS, DEVICE_CLAIMS, _DEVICE_CLASSES)
+_SURROUNDINGS = (
+    "limitranges",
+    "priorityclasses.scheduling.k8s.io",
+    "runtimeclasses.node.k8s.io",
+    "storageclasses.storage.k8s.io",
+)
 _QUOTAS = ("resourcequotas", "namespacequotas.moorage.dev")
 _METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+
+
+class Refused(BadInput):
+    """The cluster does not let us read something."""
 
 
 def live_quotas(api: pykube.HTTPClient, namespace: str | None) -> list[Document]:
@@ -43,6 +53,19 @@ def live_objects(api: pykube.HTTPClient, resources: Iterable[str], namespace: st
     return [
         document for label in sorted(wanted) for document in _documents(api, label, namespace, whole=label in _WHOLE)
     ]
+
+
+def live_surroundings(api: pykube.HTTPClient, namespaces: Iterable[str]) -> list[Document]:
+    """Read what else decides about new objects, as far as we may: defaults of the cluster, LimitRanges.
+
+    Raises BadInput when the cluster cannot be reached.
+    """
+    found: list[Document] = []
+    for label in _SURROUNDINGS:
+        for place in namespaces if label == "limitranges" else (None,):
+            with suppress(Refused):
+                found += _documents(api, label, place, whole=True)
+    return found
 
 
 def _documents(api: pykube.HTTPClient, label: str, namespace: str | None, *, whole: bool) -> Iterator[Document]:
@@ -117,7 +140,7 @@ def _items(
         body = _get(api, **where, params=params, headers=headers)
         if body is None:
             return
-        yield from body["items"]
+        yield from body["items"] or ()  # of no objects, metadata alone is null
         params["continue"] = (body.get("metadata") or {}).get("continue")
         if not params["continue"]:
             return
@@ -136,5 +159,5 @@ def _get(api: pykube.HTTPClient, **where: Any) -> dict[str, Any] | None:
     except ValueError:
         body = {}
     if not answer.ok:
-        raise BadInput(f"{where['url'] or where['version']} cannot be read: {body.get('message') or answer.reason}")
+        raise Refused(f"{where['url'] or where['version']} cannot be read: {body.get('message') or answer.reason}")
     return body

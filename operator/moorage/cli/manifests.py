@@ -157,6 +157,10 @@ class Manifests:
         spec = msgspec.structs.replace(claim.spec, storage_class_name=self._storage_class)
         return msgspec.structs.replace(claim, spec=spec)
 
+    def replicas(self, document: Document) -> int:
+        """Return how many pods a workload would have at first."""
+        return _pods(document, convert(document, _Workload, document.body).spec)
+
     def made_by(self, document: Document) -> Iterator[Document]:
         """Return all that controllers would make of a manifest: pods of workloads, claims of pods."""
         if is_stored(document):

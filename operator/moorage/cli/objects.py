@@ -37,7 +37,7 @@ def count_objects(documents: Iterable[Document], ledger: Ledger, *, namespace: s
     manifests = Manifests(given, namespace)
     # What is made comes first: where a manifest says the same name, as for the volume of a pod, it counts as it says.
     everything = [*(made for each in given for made in manifests.made_by(each)), *given]
-    reader = _Reader(everything, manifests, namespace)
+    reader = Reader(everything, manifests, namespace)
     ledger.set_device_classes(reader.classes)
     for number, document in enumerate(everything):
         ledger.put(reader.read(document, number))
@@ -57,37 +57,55 @@ class _Definition(msgspec.Struct, frozen=True):
     spec: _DefinitionSpec
 
 
-class _Reader:
-    def __init__(self, documents: list[Document], manifests: Manifests, namespace: str) -> None:
+class Reader:
+    """Makes typed objects and records of documents, as the API server would store them; raises BadInput.
+
+    `documents` tell of DeviceClasses and definitions; `namespace` is that of documents which name none.
+    """
+
+    def __init__(self, documents: Iterable[Document], manifests: Manifests, namespace: str) -> None:
         self._manifests = manifests
         self._namespace = namespace
         self._shapes = Shapes()
+        given = list(documents)
         classes = {
             each.name: convert(each, DeviceClass, each.body).spec.extended_resource_name
-            for each in documents
+            for each in given
             if each.kind == "DeviceClass"
         }
         self.classes: DeviceClasses = classes or None
         """None when no document says anything of them."""
-        self._plurals = dict(map(_definition, (each for each in documents if each.kind == "CustomResourceDefinition")))
+        self._plurals = dict(map(_definition, (each for each in given if each.kind == "CustomResourceDefinition")))
 
-    def read(self, document: Document, number: int) -> ObjectUse:
+    def read(self, document: Document, number: int = 0) -> ObjectUse:
+        """Return the record of an object; `number` tells apart those without names."""
         try:
             return self._use(document, number)
         except QuantityError as error:
             raise BadInput(f"{document.label}: {error}") from error
 
+    def pod(self, document: Document, number: int = 0) -> Pod:
+        """Return a pod."""
+        pod = self._stored(convert(document, Pod, document.body), document, number)
+        try:
+            return self._manifests.admitted_pod(document, pod)
+        except QuantityError as error:
+            raise BadInput(f"{document.label}: {error}") from error
+
+    def claim(self, document: Document, number: int = 0) -> VolumeClaim:
+        """Return a claim for a volume."""
+        claim = self._stored(convert(document, VolumeClaim, document.body), document, number)
+        return self._manifests.admitted_claim(document, claim)
+
     def _use(self, document: Document, number: int) -> ObjectUse:
         kind, shapes = document.kind, self._shapes
         match (document.group, kind):
             case ("", "Pod"):
-                pod = self._stored(convert(document, Pod, document.body), document, number)
-                return pod_use(self._manifests.admitted_pod(document, pod), shapes)
+                return pod_use(self.pod(document, number), shapes)
             case ("", "Service"):
                 return service_use(self._stored(convert(document, Service, document.body), document, number), shapes)
             case ("", "PersistentVolumeClaim"):
-                claim = self._stored(convert(document, VolumeClaim, document.body), document, number)
-                return volume_claim_use(self._manifests.admitted_claim(document, claim), shapes)
+                return volume_claim_use(self.claim(document, number), shapes)
             case ("resource.k8s.io", "ResourceClaim"):
                 devices = self._stored(convert(document, ResourceClaim, document.body), document, number)
                 return device_claim_use(devices, self.classes, shapes)

@@ -41,6 +41,17 @@ from moorage.backends.plan import PAUSE_IMAGE
     show_default=True,
     help="Seconds between comparisons of what is counted with a new list of all pods; 0 for none.",
 )
+@click.option(
+    "--webhook-port",
+    default=0,
+    show_default=True,
+    help="Port of the webhook that explains refusals (HTTPS); 0 for none.",
+)
+@click.option(
+    "--system-namespace",
+    default="",
+    help="Where the webhook's certificate is kept. Default: the pod's own namespace, else moorage-system.",
+)
 def run(  # noqa: PLR0913 - one for each flag
     *,
     namespaces: tuple[str, ...],
@@ -54,6 +65,8 @@ def run(  # noqa: PLR0913 - one for each flag
     max_placeholders: int,
     pause_image: str,
     verify_interval: float,
+    webhook_port: int,
+    system_namespace: str,
 ) -> int:
     """Run the operator until it is told to end (Ctrl-C or SIGTERM).
 
@@ -81,6 +94,8 @@ def run(  # noqa: PLR0913 - one for each flag
             most_placeholders=max_placeholders,
             pause_image=pause_image,
         ),
+        webhook_port=webhook_port,
+        system_namespace=system_namespace,
     )
     try:
         asyncio.run(Operator(options).run())

@@ -74,6 +74,15 @@ class Credentials:
             return f"the service account in {self.service_account}"
         return f"kubeconfig {self.kubeconfig}" + (f", context {self.context}" if self.context else "")
 
+    def own_namespace(self) -> str:
+        """Return the namespace of this pod; empty when we are none, or it cannot be read."""
+        if self.kubeconfig is not None:
+            return ""
+        try:
+            return _read_text(self.service_account / "namespace").strip()
+        except CredentialsError:
+            return ""
+
     async def connection(self) -> kopf.ConnectionInfo:
         """Read the credentials in a thread: files are slow at times, and a credential plugin is a whole program.
 

@@ -140,7 +140,7 @@ def _refusal(error: Exception, instead: str) -> Admission:
     if not isinstance(error, ApiError):
         why = str(error) or "the API server did not answer in time"
         return Admission(False, "NotTried", f"whether a pod of the template is admitted is not known: {why}; {instead}")
-    message = error.message
+    message = error.message.partition("\n")[0]  # a webhook may explain at length
     if 'cannot create resource "pods"' in message:
         rule = 'give the operator\'s ClusterRole create on pods in API group "" (used with dryRun=All alone)'
         return Admission(False, "Forbidden", f"a pod of the template cannot be tried: {message}; {rule}; {instead}")

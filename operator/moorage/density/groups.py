@@ -48,6 +48,9 @@ class Outlook:
     largest: Mapping[str, int]
     """The most that any node that the unit may run on has, by the resources that are too little, in nano-units."""
 
+    read: bool = True
+    """Whether nodes may be read at all."""
+
     @property
     def known(self) -> bool:
         """Whether there is any node to judge by."""
@@ -57,6 +60,9 @@ class Outlook:
     def feasible(self) -> bool:
         """Whether a node that is there could hold a unit, were it empty."""
         return bool(self.groups)
+
+
+UNREAD = Outlook((), {}, {}, read=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 import msgspec
 
 from moorage.cluster.wire import parse_resource_version
-from moorage.objects import ObjectMeta, ResourceList
+from moorage.objects import ResourceList
 from moorage.quota.native import NativeQuota
 from moorage.quota.scopes import Requirement
 from moorage.resources import amounts
@@ -23,6 +23,26 @@ class _Selector(msgspec.Struct, frozen=True, rename="camel"):
     match_expressions: list[_Expression] | None = None
 
 
+class _Labels(msgspec.Struct, frozen=True):
+    managed_by: str | None = msgspec.field(default=None, name="app.kubernetes.io/managed-by")
+
+
+class _Owner(msgspec.Struct, frozen=True, rename="camel"):
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
+
+
+class _Meta(msgspec.Struct, frozen=True, rename="camel"):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    labels: _Labels | None = None
+    owner_references: list[_Owner] | None = None
+
+
 class _Spec(msgspec.Struct, frozen=True, rename="camel"):
     hard: ResourceList | None = None
     scopes: list[str] | None = None
@@ -30,11 +50,12 @@ class _Spec(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class _Status(msgspec.Struct, frozen=True, rename="camel"):
+    hard: ResourceList | None = None
     used: ResourceList | None = None
 
 
 class _ResourceQuota(msgspec.Struct, frozen=True, rename="camel"):
-    metadata: ObjectMeta
+    metadata: _Meta
     spec: _Spec = _Spec()
     status: _Status = _Status()
 
@@ -48,6 +69,7 @@ def read_native(encoded: bytes) -> NativeQuota:
     Raises msgspec.MsgspecError, and QuantityError for an amount that does not parse.
     """
     found = _decode(encoded)
+    owner = _owner(found.metadata)
     selector = found.spec.scope_selector
     expressions = selector.match_expressions if selector is not None else None
     return NativeQuota(
@@ -66,8 +88,16 @@ def read_native(encoded: bytes) -> NativeQuota:
         ),
         used=amounts(found.status.used),
         hard=amounts(found.spec.hard),
-        owner=next((each.name for each in found.metadata.owner_references or () if each.kind == "NamespaceQuota"), ""),
+        hard_in_force=amounts(found.status.hard),
+        is_managed=found.metadata.labels is not None and found.metadata.labels.managed_by == "moorage",
+        owner=owner.name if owner is not None else "",
+        owner_uid=owner.uid if owner is not None else "",
     )
+
+
+def _owner(meta: _Meta) -> _Owner | None:
+    owners = (each for each in meta.owner_references or () if each.controller and each.kind == "NamespaceQuota")
+    return next(owners, None)
 
 
 class NativeQuotas:
@@ -80,6 +110,10 @@ class NativeQuotas:
     def of(self, namespace: str) -> Collection[NativeQuota]:
         """Return the native quotas of a namespace."""
         return self._quotas.get(namespace, {}).values()
+
+    def named(self, namespace: str, name: str) -> NativeQuota | None:
+        """Return the native quota of this name."""
+        return next((each for each in self.of(namespace) if each.name == name), None)
 
     def put(self, quota: NativeQuota) -> None:
         """Hold a new or changed quota."""

@@ -109,9 +109,17 @@ class OperatorState:
         self.specs_changed()
         self.shares_changed(key.namespace)
 
+    def uid(self, key: StatusKey) -> str | None:
+        """Return the uid of one of our objects."""
+        return self._uids.get(key)
+
     def known(self) -> dict[StatusKey, str]:
         """Return the uids of the objects that are known now."""
         return dict(self._uids)
+
+    def knows(self, key: StatusKey) -> bool:
+        """Whether an object has been taken in."""
+        return key in self._uids
 
     def remove_gone(self, known: Mapping[StatusKey, str], alive: Mapping[StatusKey, str]) -> None:
         """Forget objects that were known before a list of those that are alive, and are not in it (keys to uids).

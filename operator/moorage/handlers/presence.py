@@ -30,6 +30,12 @@ _FIRST_LIST_SECONDS = 30.0
 """How long the first list of nodes may take before status says that it is waited for."""
 
 
+_NOT_WATCHED = Unseen(
+    "NodesNotWatched",
+    "the operator works in some namespaces only (--namespace), so it does not know what else is on nodes",
+)
+
+
 class Presence:
     """Looks where units are, and says so to `on_change` with each buffer of which something changed.
 
@@ -133,7 +139,7 @@ class Presence:
     async def _look(self, wishes: Mapping[BufferKey, Wish]) -> dict[BufferKey, Sighting | Unseen]:
         if (unseen := self._unseen()) is not None:
             self._dirty = True
-            return dict.fromkeys(wishes, unseen)
+            return self._without_nodes(wishes, unseen)
         if not self._dirty and wishes == self._looked_for and not self._waited_enough():
             return self._seen
         self._dirty, self._looked_for = False, wishes
@@ -141,7 +147,7 @@ class Presence:
         found: dict[BufferKey, Sighting | Unseen] = {}
         for key, each in self._sight.look(
             wishes,
-            self._nodes.by_name,
+            dict(self._nodes.by_name),  # as it is now, for all buffers
             residents.occupancy.loads,
             places={key: residents.places((key[0], wish.placeholders)) for key, wish in wishes.items()},
             nodes_version=self._nodes.version,
@@ -150,6 +156,16 @@ class Presence:
             found[key] = self._with_patience(key, each)
             await asyncio.sleep(0)  # nothing else shall wait for all buffers
         self._unfit_since = {key: since for key, since in self._unfit_since.items() if key in wishes}
+        return found
+
+    def _without_nodes(self, wishes: Mapping[BufferKey, Wish], unseen: Unseen) -> dict[BufferKey, Sighting | Unseen]:
+        """Count placeholders that have a node where nodes may not be read; of other units nothing is known."""
+        found: dict[BufferKey, Sighting | Unseen] = dict.fromkeys(wishes, unseen)
+        if unseen is _NOT_WATCHED and self._watches.view(PODS).complete:
+            for key, wish in wishes.items():
+                if wish.placeholders:
+                    places = self._watches.residents.places((key[0], wish.placeholders))
+                    found[key] = self._sight.count(key, wish, places, self._watches.residents.occupancy.loads)
         return found
 
     def _with_patience(self, key: BufferKey, seen: Sighting) -> Sighting:
@@ -172,10 +188,7 @@ class Presence:
     def _unseen(self) -> Unseen | None:
         """Return why nothing can be said now."""
         if not self._watches.clusterwide:
-            message = (
-                "the operator works in some namespaces only (--namespace), so it does not know what else is on nodes"
-            )
-            return Unseen("NodesNotWatched", message)
+            return _NOT_WATCHED
         view = self._watches.view(PODS)
         if view.trouble is not None:
             return Unseen("PodsUnknown", view.message)

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
-from moorage.api import SpecError, parse_namespace_quota_spec
+from moorage.api import Condition, SpecError, parse_namespace_quota_spec
 from moorage.api.namespacequota import NamespaceQuotaStatus
-from moorage.buffer.quotas import Quota
 from moorage.handlers.native import NativeQuotas
+from moorage.quota.admission import QuotaState
+from moorage.quota.conflicts import Conflict, conflicts
 from moorage.quota.ledger import Ledger, QuotaKey
 from moorage.quota.native import Difference, differences
+from moorage.quota.report import QuotaReport
+from moorage.quota.workloads import Findings
+from moorage.status.enforcement import Enforcement, enforced
+from moorage.status.limits import limits_conflict, workloads_refused
 from moorage.status.namespacequota import (
     QuotaRules,
     View,
     Views,
+    aggregated_resources,
     current_names,
     invalid_quota_status,
     known_names,
@@ -26,7 +32,6 @@ from moorage.status.namespacequota import (
     quota_status,
 )
 from moorage.status.native import DifferenceLog, native_status
-from moorage.status.workload import Unresolved
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +54,20 @@ class Quotas:
     ) -> None:
         self.native = NativeQuotas()
         """The ResourceQuotas that exist."""
+        self.changed: Callable[[str], None] = lambda _: None
+        """Called with a namespace in which a quota came, changed or went."""
+        self.findings: Callable[[str], Findings | None] | None = None
+        """Returns what is known of the workloads of a namespace; None while nobody looks at any."""
+        self.enforcement: Callable[[QuotaKey], Enforcement] | None = None
+        """Returns how the enforcement of a quota stands; None while nobody enforces any."""
         self._ledger = ledger
         self._views = views
         self._now = now
         self._known: dict[QuotaKey, _Known] = {}
+        self._names: dict[str, set[str]] = {}
+        """By namespace."""
+        self._conflicts: dict[str, tuple[Conflict, ...]] = {}
+        """By namespace."""
 
     def accept(self, namespace: str, name: str, *, generation: int, spec: Mapping[str, Any]) -> None:
         """Take in a spec, good or bad."""
@@ -66,11 +81,51 @@ class Quotas:
             self._ledger.set_quota(namespace, name, rules.terms)
         old = self._known.get((namespace, name))
         self._known[namespace, name] = _Known(generation, rules, old.log if old is not None else DifferenceLog())
+        self._names.setdefault(namespace, set()).add(name)
+        self._quotas_changed(namespace)
 
     def remove(self, namespace: str, name: str) -> None:
         """Forget a quota that was deleted."""
         self._known.pop((namespace, name), None)
         self._ledger.remove_quota(namespace, name)
+        names = self._names.get(namespace, set())
+        names.discard(name)
+        if not names:
+            self._names.pop(namespace, None)
+        self._quotas_changed(namespace)
+
+    def names(self, namespace: str) -> list[str]:
+        """Return the names of the quotas of a namespace."""
+        return sorted(self._names.get(namespace, ()))
+
+    def rules(self, namespace: str, name: str) -> QuotaRules | None:
+        """Return what a quota says; None when it is not known or cannot be read."""
+        known = self._known.get((namespace, name))
+        return known.rules if known is not None and not isinstance(known.rules, str) else None
+
+    def states(self, namespace: str) -> list[QuotaState]:
+        """Return the quotas of a namespace that can be read, as admission sees them."""
+        found = [(name, self._known[namespace, name].rules) for name in self.names(namespace)]
+        return [self._state(namespace, name, rules) for name, rules in found if not isinstance(rules, str)]
+
+    def _state(self, namespace: str, name: str, rules: QuotaRules) -> QuotaState:
+        used = self._ledger.usage(namespace, name).used
+        return QuotaState(
+            name,
+            hard=rules.hard,
+            used={resource: used[resource] for resource in current_names(rules, self._views_of(namespace))},
+            requirements=rules.terms.requirements,
+            limits=rules.limits,
+            is_enforced=rules.is_enforced,
+        )
+
+    def _quotas_changed(self, namespace: str) -> None:
+        rules = {name: self._known[namespace, name].rules for name in self.names(namespace)}
+        found = conflicts({name: each.limits for name, each in rules.items() if not isinstance(each, str)})
+        self._conflicts.pop(namespace, None)
+        if found:
+            self._conflicts[namespace] = found
+        self.changed(namespace)
 
     def status(self, namespace: str, name: str) -> NamespaceQuotaStatus | None:
         """Return the status that a quota should have now, or None when it is not known."""
@@ -86,7 +141,37 @@ class Quotas:
             generation=known.generation,
             holders=lambda resource: self._ledger.holders(namespace, name, resource),
             native=native_status(known.log.update(self._differences(namespace, name, known.rules), self._now())),
+            further=lambda report: [
+                *self._enforced(namespace, name, known),
+                *self._of_single_objects(namespace, name, report),
+            ],
         )
+
+    def _enforced(self, namespace: str, name: str, known: _Known) -> list[Condition]:
+        if self.enforcement is None or isinstance(known.rules, str):
+            return []
+        found = replace(
+            self.enforcement((namespace, name)),
+            uncounted=known.rules.uncounted,
+            aggregated=aggregated_resources(known.rules, self._views_of(namespace)),
+        )
+        return [enforced(found, known.generation)]
+
+    def _of_single_objects(self, namespace: str, name: str, report: QuotaReport) -> list[Condition]:
+        """Return the conditions about limits and workloads."""
+        known = self._known[namespace, name]
+        assert not isinstance(known.rules, str)
+        state = self._state(namespace, name, known.rules)
+        found = limits_conflict(state, self._conflicts.get(namespace, ()), known.generation)
+        if self.findings is not None:
+            found += workloads_refused(
+                state,
+                self.findings(namespace),
+                report=report,
+                holders=lambda resource: self._ledger.holders(namespace, name, resource),
+                generation=known.generation,
+            )
+        return found
 
     def desired(self, namespace: str, name: str) -> dict[str, Any] | None:
         """Return the same as it is written to the API server."""
@@ -101,20 +186,13 @@ class Quotas:
                 hard = {name: limit for name, limit in known.rules.hard.items() if name in used}
                 yield key, hard, {name: used[name] for name in known_names(known.rules, self._views_of(key[0]))}
 
-    def rooms(self, namespace: str) -> list[Quota] | Unresolved:
-        """Return the quotas of a namespace as its buffers meet them: the native ones that were not made for ours."""
-        return [
-            Quota(f"ResourceQuota {each.name}", each.hard, each.used, each.requirements)
-            for each in self.native.of(namespace)
-            if not each.owner
-        ]
-
-    def differences(self) -> Iterator[tuple[QuotaKey, Difference]]:
-        """Iterate over the numbers in which native quotas differ now."""
+    def differences(self) -> Iterator[tuple[QuotaKey, Difference, float]]:
+        """Iterate over the numbers in which native quotas differ now, each with the seconds that it has done so."""
+        now = self._now()
         for (namespace, name), known in self._known.items():
             if not isinstance(known.rules, str):
                 for each in self._differences(namespace, name, known.rules):
-                    yield (namespace, name), each
+                    yield (namespace, name), each, known.log.seconds(each, now)
 
     def unsettled(self) -> list[QuotaKey]:
         """Return the quotas that differ from native ones: whether that lasts is seen only by looking again."""

@@ -66,9 +66,6 @@ class Residents:
             self._count(old, -1)
         if new is not None:
             self._add(new, arrives=old is None or old.node != new.node)
-            if new.preempted and old is not None and not old.preempted and self._yields(new):
-                # The pod for which it goes comes later; what it takes is known now, and only now.
-                self.occupancy.loads[new.node].arrivals += 1
         self.changed()
 
     def _add(self, use: ObjectUse, *, arrives: bool) -> None:
@@ -78,7 +75,7 @@ class Residents:
 
     def _count(self, use: ObjectUse, step: int) -> None:
         places = self._yielding.get((use.namespace, use.owner))
-        if places is None or use.preempted:
+        if places is None:
             return
         places[use.node] = places.get(use.node, 0) + step
         if not places[use.node]:
@@ -98,11 +95,8 @@ class Residents:
             requests=requests,
             labels=use.labels,
             daemon=use.owner.startswith(_EVERYWHERE),
-            yields=self._yields(use),
+            yields=(use.namespace, use.owner) in self._yielding,
         )
-
-    def _yields(self, use: ObjectUse) -> bool:
-        return _takes_room(use) and (use.namespace, use.owner) in self._yielding
 
 
 class PodSink(LedgerSink):
@@ -143,10 +137,4 @@ def _takes_room(use: ObjectUse) -> bool:
 
 
 def _takes_the_same(old: ObjectUse, new: ObjectUse) -> bool:
-    return (
-        old.node == new.node
-        and old.shape is new.shape
-        and old.labels == new.labels
-        and old.owner == new.owner
-        and old.preempted == new.preempted
-    )
+    return old.node == new.node and old.shape is new.shape and old.labels == new.labels and old.owner == new.owner

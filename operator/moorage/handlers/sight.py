@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from moorage.backends.word import Word
 from moorage.buffer.presence import Found, TierRecord, Units, begin, most_wanted, observe, refill, share
-from moorage.density.groups import Outlook, Prospects, group_name
+from moorage.density.groups import UNREAD, Outlook, Prospects, group_name
 from moorage.density.nodes import Node, State
 from moorage.density.occupancy import Load
 from moorage.density.packing import Packing, Room
@@ -88,6 +88,13 @@ class Sight:
                 memory.places = self._find(wish, memory, room, nodes, loads)
             yield key, self._record(wish, memory, nodes, loads)
 
+    def count(self, key: BufferKey, wish: Wish, places: Mapping[str, int], loads: Mapping[str, Load]) -> Sighting:
+        """Return what is there of a buffer of placeholders when nothing is known of nodes: those that have one."""
+        memory = self._remembered(key, wish)
+        memory.places, memory.outlook = {State.RUNNING: dict(places)}, UNREAD
+        nodes = {name: Node(name, State.RUNNING, {}, {}) for name in {*places, *_names(memory.active)}}
+        return self._record(wish, memory, nodes, loads)
+
     def _sort(self, nodes: Mapping[str, Node]) -> None:
         self._by_state = {state: [] for state in State}
         for name in sorted(nodes):
@@ -100,7 +107,7 @@ class Sight:
         if memory is None:
             memory = self._memory[key] = _Memory(wish.unit, Refusals(wish.unit), Prospects(wish.unit))
         elif memory.unit is not wish.unit:
-            memory.unit, memory.outlook = wish.unit, None
+            memory.unit, memory.outlook, memory.active, memory.standby = wish.unit, None, None, None
             memory.refusals, memory.prospects = Refusals(wish.unit), Prospects(wish.unit)
         return memory
 
@@ -130,10 +137,15 @@ class Sight:
         arrivals = {
             name: loads[name].arrivals if name in loads else 0
             for name in _names(memory.active, memory.standby, present.active, present.standby)
-            if name in nodes
+            if name in nodes and nodes[name].state is not State.UNUSABLE
         }
-        memory.active = _next(memory.active, wish.active, present.active, arrivals, wish.consumed[0])
-        memory.standby = _next(memory.standby, wish.standby, present.standby, arrivals, wish.consumed[1])
+        pods = bool(wish.placeholders)
+        if memory.active is None or memory.standby is None:
+            memory.active = begin(wish.active, present.active, arrivals, consumed=wish.consumed[0])
+            memory.standby = begin(wish.standby, present.standby, arrivals, consumed=wish.consumed[1])
+        else:
+            memory.active = observe(memory.active, wish.active, present.active, arrivals, placeholders=pods)
+            memory.standby = observe(memory.standby, wish.standby, present.standby, arrivals, placeholders=pods)
         assert memory.outlook is not None
         return Sighting(
             active=TierSighting(wish.active, memory.active.ready, memory.active.consumed),
@@ -141,18 +153,10 @@ class Sight:
             refill=refill(present, wish.active, wish.standby),
             outlook=memory.outlook,
             requests=tuple((name, amount) for name, amount in wish.unit.requests.items() if name != PODS),
-            group=_main_group(places, nodes),
+            group=_main_group(places, nodes) if memory.outlook.feasible else "",
             word=wish.word,
             taken=memory.active.taken + memory.standby.taken,
         )
-
-
-def _next(
-    before: TierRecord | None, wanted: int, units: Units, arrivals: Mapping[str, int], consumed: int
-) -> TierRecord:
-    if before is None:
-        return begin(wanted, units, arrivals, consumed=consumed)
-    return observe(before, wanted, units, arrivals)
 
 
 def _stayed(
@@ -178,7 +182,7 @@ def _names(*units: TierRecord | Units | None) -> set[str]:
     names: set[str] = set()
     for each in units:
         if each is not None:
-            names.update(each.units if isinstance(each, TierRecord) else each)
+            names.update(each.arrivals if isinstance(each, TierRecord) else each)
     return names
 
 

@@ -229,6 +229,13 @@ class Watches:
             for place in self.places
         }
 
+    def feeds_of(self, resource: str, namespace: str | None = None) -> list[Feed[ObjectUse]]:
+        """Return the feeds of a resource that tell of a namespace, or all of them."""
+        watched = self._watched.get(resource)
+        if watched is None:
+            return []
+        return [feed for place, feed in watched[0].feeds.items() if place is None or namespace in (None, place)]
+
     @property
     def clusterwide(self) -> bool:
         """Whether all namespaces are watched; what belongs to none of them is read only then."""

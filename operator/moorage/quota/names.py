@@ -129,6 +129,26 @@ def why_not_counted(name: str) -> str | None:
     return f"{name} is never counted"
 
 
+def counts_objects(name: str) -> bool:
+    """Whether this name limits a number of objects, not an amount that they ask for."""
+    what = counted(name)
+    return what is not None and (
+        what.source.startswith(COUNT)
+        or what.source in (PODS, LOAD_BALANCERS, NODE_PORTS)
+        or what.source.endswith(STORAGE_CLASS_SUFFIXES[0])
+    )
+
+
+def compute(name: str) -> tuple[str, str] | None:
+    """Return `requests` or `limits`, and the resource, of a name that every container has to specify.
+
+    None for all other names: those of hugepages and extended resources too, of which what asks for none has none.
+    """
+    side, dot, resource = name.partition(".")
+    side, resource = (side, resource) if dot else ("requests", side)
+    return (side, resource) if side in ("requests", "limits") and resource in _COMPUTE else None
+
+
 def is_extended(resource: str) -> bool:
     """Whether this is an extended resource such as `nvidia.com/gpu` (a domain, and not Kubernetes' own)."""
     return "/" in resource and "kubernetes.io/" not in resource

@@ -21,8 +21,15 @@ class NativeQuota(msgspec.Struct, frozen=True):
     requirements: frozenset[Requirement]
     used: Mapping[str, int]
     hard: Mapping[str, int] = {}
+    """As wanted (`spec`)."""
+    hard_in_force: Mapping[str, int] = {}
+    """As enforced (`status`)."""
+    is_managed: bool = False
+    """Whether it has our label."""
     owner: str = ""
-    """The NamespaceQuota that it was made for; empty for one of somebody else."""
+    """Name of the NamespaceQuota that it was made for; empty for one of somebody else."""
+    owner_uid: str = ""
+    """The uid of the same."""
 
 
 @dataclass(frozen=True, slots=True)

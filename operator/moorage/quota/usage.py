@@ -54,8 +54,6 @@ class ObjectUse(msgspec.Struct, frozen=True, gc=False):
     """The node that a pod runs on; empty until it has one, and for everything else."""
     labels: Labels | None = None
     """Those of a pod's labels that somebody looks at, sorted; None while nobody does."""
-    preempted: bool = False
-    """Whether the scheduler has chosen a pod to make room for another one."""
 
     @property
     def holder(self) -> str:
@@ -97,7 +95,6 @@ class Shapes:
         released_at: float | None = None,
         node: str = "",
         labels: Labels | None = None,
-        preempted: bool = False,
     ) -> ObjectUse:
         """Return the record of a stored object."""
         controller = meta.controller
@@ -113,7 +110,6 @@ class Shapes:
             claim=claim,
             node=self._shared(node),
             labels=labels,
-            preempted=preempted,
         )
 
     def kept_labels(self, labels: Mapping[str, str] | None) -> Labels | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from moorage.api.conditions import Condition
+from moorage.api.limits import LimitEntry
 from moorage.api.namespacequota import (
     HolderStatus,
     NamespaceQuotaDisplay,
@@ -16,14 +17,15 @@ from moorage.api.namespacequota import (
     ResourceHolders,
 )
 from moorage.quantity import NANO
+from moorage.quota.bounds import Limits
 from moorage.quota.ledger import Holder, Terms, Usage
 from moorage.quota.names import COUNT, COUNT_PODS, PODS, Counted, counted, display_order, why_not_counted
 from moorage.quota.report import NEAR_PERCENT, QuotaReport, ResourceLine, report
 from moorage.quota.scopes import Requirement
-from moorage.resources import nano_of
+from moorage.resources import amounts, nano_of
 from moorage.status.findings import COUNTING, ConditionStatus, condition, listed, plural
 
-READY, NEAR_LIMIT, EXCEEDED, ENFORCED = "Ready", "NearLimit", "Exceeded", "Enforced"
+READY, NEAR_LIMIT, EXCEEDED = "Ready", "NearLimit", "Exceeded"
 
 
 class Trouble(StrEnum):
@@ -61,12 +63,17 @@ class QuotaRules:
     terms: Terms
     uncounted: tuple[str, ...]
     """Names in `hard` that no controller ever counts."""
+    limits: tuple[Limits, ...] = ()
+    is_enforced: bool = True
+    """Whether what breaks it is refused (not in Audit mode)."""
+    counts_buffers: bool = True
+    """Whether the units of buffers take room in it."""
 
 
 def quota_rules(spec: NamespaceQuotaSpec) -> QuotaRules:
     """Read a spec.
 
-    Raises QuantityError when a value of `hard` does not parse (the CRD refuses such a spec).
+    Raises QuantityError when an amount does not parse (the CRD refuses such a spec).
     """
     hard = {name: nano_of(value) for name, value in (spec.hard or {}).items()}
     selector = spec.scope_selector.match_expressions if spec.scope_selector is not None else ()
@@ -78,12 +85,31 @@ def quota_rules(spec: NamespaceQuotaSpec) -> QuotaRules:
         hard=hard,
         terms=Terms(frozenset(hard), requirements),
         uncounted=tuple(sorted(name for name in hard if counted(name) is None)),
+        limits=tuple(_limits(entry) for entry in spec.limits or ()),
+        is_enforced=spec.is_enforced,
+        counts_buffers=spec.buffers != "Ignore",
+    )
+
+
+def _limits(entry: LimitEntry) -> Limits:
+    return Limits(
+        entry.type,
+        default=amounts(entry.default),
+        default_request=amounts(entry.default_request),
+        min=amounts(entry.min),
+        max=amounts(entry.max),
+        max_limit_request_ratio=amounts(entry.max_limit_request_ratio),
     )
 
 
 def known_names(rules: QuotaRules, views: Views) -> set[str]:
     """Return the names whose usage can be told now: all objects that they count are known."""
     return {name for name in rules.hard if (each := counted(name)) is not None and _is_known(name, each, views)}
+
+
+def aggregated_resources(rules: QuotaRules, views: Views) -> tuple[str, ...]:
+    """Return the counted resources of aggregated APIs, which a native quota could never limit."""
+    return tuple(sorted(each for each in rules.terms.resources if views(each).aggregated))
 
 
 def current_names(rules: QuotaRules, views: Views) -> set[str]:
@@ -104,10 +130,12 @@ def quota_status(
     generation: int,
     holders: Callable[[str], list[Holder]] = lambda _: [],
     native: tuple[NativeDifference, ...] = (),
+    further: Callable[[QuotaReport], Iterable[Condition]] = lambda _: (),
 ) -> NamespaceQuotaStatus:
     """Compare what is allowed with what is used, as far as that is known.
 
-    `holders` returns the largest holders of a resource; `native` says how native quotas differ.
+    `holders` returns the largest holders of a resource; `native` says how native quotas differ; `further` returns
+    conditions that are to stand beside those of usage.
     """
     known = known_names(rules, views)
     result = report(rules.hard, {name: usage.used[name] for name in known})
@@ -125,8 +153,8 @@ def quota_status(
         conditions=(
             _ready(rules, usage, views, generation),
             _near_limit(result, subject, generation),
-            _exceeded(result, subject, generation),
-            *_enforced(rules, views, generation),
+            _exceeded(result, subject, generation, is_enforced=rules.is_enforced),
+            *further(result),
         ),
     )
 
@@ -211,17 +239,6 @@ def _rest(known: set[str], troubled: set[str]) -> list[str]:
     ]
 
 
-def _enforced(rules: QuotaRules, views: Views, generation: int) -> list[Condition]:
-    """Name what a native quota could never limit."""
-    aggregated = sorted(each for each in rules.terms.resources if views(each).aggregated)
-    if not aggregated:
-        return []
-    message = (
-        f"{listed(aggregated)}: counted, but served by an aggregated API, which the API server's quotas do not cover"
-    )
-    return [condition(ENFORCED, "False", "AggregatedAPI", message, generation=generation)]
-
-
 def _near_limit(result: QuotaReport, subject: str, generation: int) -> Condition:
     if near := result.near:
         return condition(NEAR_LIMIT, "True", "NearLimit", _sentence(near), generation=generation)
@@ -229,9 +246,10 @@ def _near_limit(result: QuotaReport, subject: str, generation: int) -> Condition
     return condition(NEAR_LIMIT, "False", "BelowThreshold", message, generation=generation)
 
 
-def _exceeded(result: QuotaReport, subject: str, generation: int) -> Condition:
+def _exceeded(result: QuotaReport, subject: str, generation: int, *, is_enforced: bool) -> Condition:
     if exceeded := result.exceeded:
-        message = f"{_sentence(exceeded)}; no pod is evicted, and this version refuses no new ones"
+        what_now = "nothing is admitted that adds to it" if is_enforced else "in Audit mode nothing is refused"
+        message = f"{_sentence(exceeded)}; nothing is evicted, and {what_now}"
         return condition(EXCEEDED, "True", "AboveHard", message, generation=generation)
     return condition(EXCEEDED, "False", "WithinHard", f"no {subject} is above its limit", generation=generation)
 

@@ -39,6 +39,10 @@ class DifferenceLog:
             if now - self._since[key] >= SETTLING_SECONDS
         ]
 
+    def seconds(self, difference: Difference, now: float) -> float:
+        """Return how long one has lasted at `now`; 0 when it has not been noted yet."""
+        return now - self._since.get((difference.quota, difference.resource), now)
+
     @property
     def pending(self) -> bool:
         """Whether anything differs at all, and so may have to be told in a moment."""

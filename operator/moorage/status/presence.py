@@ -148,6 +148,8 @@ def _infeasible(seen: Sighting, generation: int) -> Condition:
 def _feasibility(seen: Sighting) -> tuple[ConditionStatus, str, str]:
     """Return status, reason and message of Infeasible: nodes that are there are the best proof, then the autoscaler."""
     outlook = seen.outlook
+    if not outlook.read:
+        return "Unknown", "NodesNotWatched", "the operator works in some namespaces only, so it does not know the nodes"
     if outlook.feasible:
         first = outlook.groups[0]
         fits = f"an empty node ({first.name}) holds {plural(first.fit.units, 'unit')}, bound by {first.fit.bound_by}"

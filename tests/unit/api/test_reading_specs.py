@@ -9,6 +9,7 @@ import pytest
 from moorage.api import (
     CapacityBufferSizing,
     CapacityBufferSpec,
+    LimitEntry,
     NamespaceQuotaSpec,
     ScalableRef,
     ScopeRequirement,
@@ -19,6 +20,7 @@ from moorage.api import (
 )
 from tests.unit.api.buffer_cases import BUFFERS
 from tests.unit.api.case import Case
+from tests.unit.api.limits_cases import ENFORCEMENT, LIMITS
 from tests.unit.api.quota_cases import QUOTAS
 from tests.unit.api.upstream_cases import admission_rows, is_accepted, spec_of
 
@@ -31,7 +33,7 @@ def problems_of(parse: Any, spec: Any) -> set[tuple[str, str]]:
     return set()
 
 
-@pytest.mark.parametrize("case", QUOTAS, ids=str)
+@pytest.mark.parametrize("case", [*QUOTAS, *LIMITS, *ENFORCEMENT], ids=str)
 def test_quota_specs_get_their_verdict(case: Case) -> None:
     assert problems_of(parse_namespace_quota_spec, case.spec) == set(case.problems)
 
@@ -53,6 +55,22 @@ def test_a_quota_spec_becomes_a_model() -> None:
         scopes=("NotTerminating",),
         scope_selector=ScopeSelector(match_expressions=(expression,)),
     )
+
+
+def test_limits_become_a_model() -> None:
+    spec = {
+        "limits": [{"type": "Container", "defaultRequest": {"cpu": "200m"}, "maxLimitRequestRatio": {"cpu": 2}}],
+        "enforcement": "Audit",
+    }
+    entry = LimitEntry(type="Container", default_request={"cpu": "200m"}, max_limit_request_ratio={"cpu": 2})
+    assert parse_namespace_quota_spec(spec) == NamespaceQuotaSpec(limits=(entry,), enforcement="Audit")
+
+
+@pytest.mark.parametrize(
+    ("spec", "enforced"), [({}, True), ({"enforcement": "Enforce"}, True), ({"enforcement": "Audit"}, False)]
+)
+def test_a_quota_is_enforced_unless_it_is_only_watched(spec: dict[str, Any], enforced: bool) -> None:
+    assert parse_namespace_quota_spec(spec).is_enforced == enforced
 
 
 def test_a_buffer_spec_becomes_a_model() -> None:

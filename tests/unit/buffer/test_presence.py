@@ -225,3 +225,44 @@ def test_what_was_taken_in_one_step_is_told_even_when_the_tier_is_full_again() -
     record = observe(record, 20, {"a": 10, "b": 10}, {"a": 10, "b": 0})
     assert (record.taken, record.consumed) == (2, 0)
     assert observe(record, 20, {"a": 10, "b": 10}, {"a": 10, "b": 0}).taken == 0
+
+
+# Placeholders, which go a moment before the pod comes that pushes them out
+
+
+def placeholders(before: TierRecord, units: Units, arrivals: Units, wanted: int = 8) -> TierRecord:
+    return observe(before, wanted, units, arrivals, placeholders=True)
+
+
+def test_placeholders_are_consumed_when_the_pod_comes_in_their_place() -> None:
+    record = placeholders(tier(8, {"a": 4, "b": 4}), {"a": 2, "b": 4}, {"a": 0, "b": 0})
+    assert (record.ready, record.consumed, record.taken) == (6, 0, 0)
+    record = placeholders(record, {"a": 2, "b": 4}, {"a": 1, "b": 0})
+    assert (record.consumed, record.taken) == (2, 2)
+    record = placeholders(record, {"a": 2, "b": 4}, {"a": 2, "b": 0})
+    assert (record.consumed, record.taken) == (2, 0), "a further pod takes other room"
+
+
+def test_placeholders_that_find_another_place_at_once_were_taken_all_the_same() -> None:
+    record = placeholders(tier(8, {"a": 4, "b": 4}), {"a": 1, "b": 7}, {"a": 3, "b": 0})
+    assert (record.taken, record.consumed, record.full) == (3, 0, True)
+
+
+def test_placeholders_that_go_with_their_node_or_come_back_are_not_consumed() -> None:
+    record = placeholders(tier(8, {"a": 4, "b": 4}), {"a": 4}, {"a": 0})
+    assert placeholders(record, {"a": 4}, {"a": 0, "b": 5}).consumed == 0
+    record = placeholders(tier(8, {"a": 4, "b": 4}), {"a": 4, "b": 2}, {"a": 0, "b": 0})
+    record = placeholders(record, {"a": 4, "b": 4}, {"a": 0, "b": 0})
+    assert placeholders(record, {"a": 4, "b": 3}, {"a": 0, "b": 1}).consumed == 1
+
+
+def test_a_place_that_a_placeholder_got_back_was_not_taken() -> None:
+    record = placeholders(tier(8, {"a": 4, "b": 4}), {"a": 3, "b": 3}, {"a": 0, "b": 0})
+    record = placeholders(record, {"a": 4, "b": 3}, {"a": 0, "b": 0})
+    record = placeholders(record, {"a": 4, "b": 3}, {"a": 1, "b": 1})
+    assert record.consumed == 1
+
+
+def test_placeholders_that_are_no_longer_wanted_are_not_consumed() -> None:
+    record = placeholders(tier(8, {"a": 4, "b": 4}), {"a": 4, "b": 1}, {"a": 0, "b": 0}, wanted=5)
+    assert placeholders(record, {"a": 4, "b": 1}, {"a": 0, "b": 2}, wanted=5).taken == 0

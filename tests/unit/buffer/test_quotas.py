@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moorage.buffer.quotas import Asking, Quota, Share, Shortage, share_out
+from moorage.buffer.quotas import Asking, Quota, Share, Shortage, share_out, without_placeholders
 from moorage.quantity import NANO
 from moorage.quota.scopes import Requirement, ScopeFacts
-from tests.builders import nano
+from tests.builders import nano, pod_use
 
 UNIT = nano(**{"requests.cpu": "1", "limits.cpu": "2", "pods": "1", "count/pods": "1"})
 
@@ -63,6 +63,21 @@ class TestTheRoom:
             Shortage("tight", "cpu", 3 * NANO, 1 * NANO, taken=(), units=2),
             Shortage("wide", "pods", 7 * NANO, 0, taken=(), units=7),
         )
+
+
+class TestPlaceholders:
+    def test_what_they_use_is_not_in_use(self) -> None:
+        pods = [pod_use("a", cpu="1", priority_class="low"), pod_use("b", cpu="500m", priority_class="low")]
+        full = quota(used={"cpu": "4", "pods": "7", "services": "2"}, cpu="4", pods="9", services="2")
+        assert without_placeholders(full, pods).used == nano(cpu="2500m", pods="5", services="2")
+
+    def test_a_quota_of_other_pods_has_not_counted_them(self) -> None:
+        high = frozenset({Requirement("PriorityClass", "In", frozenset({"high"}))})
+        scoped = Quota("q", nano(pods="9"), nano(pods="7"), high)
+        assert without_placeholders(scoped, [pod_use(priority_class="low")]).used == nano(pods="7")
+
+    def test_a_count_that_is_behind_is_never_below_zero(self) -> None:
+        assert without_placeholders(quota(used={"pods": "0"}, pods="9"), [pod_use()]).used == nano(pods="0")
 
 
 class TestTheOrder:

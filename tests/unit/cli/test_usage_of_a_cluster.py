@@ -87,6 +87,12 @@ async def test_only_what_quotas_count_is_read_and_metadata_alone_where_that_is_e
     assert "PartialObjectMetadata" not in server.accepted[QUOTAS]
 
 
+async def test_a_kind_without_objects_counts_nothing(server: SmallServer, usage: Usage) -> None:
+    quota(server, "secrets", "pods")
+    answer = await usage()
+    assert answer.json["quotas"][0]["used"] == {"pods": "0", "secrets": "0"}
+
+
 async def test_an_object_of_a_cluster_makes_nothing(server: SmallServer, usage: Usage) -> None:
     server.serve("apps", "v1", deployments="v1")
     quota(server, "pods", "count/deployments.apps")

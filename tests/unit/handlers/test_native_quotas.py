@@ -21,7 +21,7 @@ ENCODED = b"""{"apiVersion": "v1", "kind": "ResourceQuota",
     "scopeSelector": {"matchExpressions": [
       {"scopeName": "PriorityClass", "operator": "In", "values": ["low", "high"]},
       {"scopeName": "BestEffort", "operator": "Exists"}]}},
-  "status": {"hard": {"pods": "9"}, "used": {"pods": "3", "requests.memory": "1Gi"}}}"""
+  "status": {"hard": {"pods": "8"}, "used": {"pods": "3", "requests.memory": "1Gi"}}}"""
 
 
 def quota(name: str = "theirs", *, uid: str = "", namespace: str = "team-a", **used: str) -> NativeQuota:
@@ -29,7 +29,7 @@ def quota(name: str = "theirs", *, uid: str = "", namespace: str = "team-a", **u
 
 
 class TestReading:
-    def test_scopes_and_usage_are_read_and_the_rest_skipped(self) -> None:
+    def test_scopes_limits_and_usage_are_read_and_the_rest_skipped(self) -> None:
         assert read_native(ENCODED) == NativeQuota(
             uid="u1",
             namespace="team-a",
@@ -44,11 +44,16 @@ class TestReading:
             ),
             used=nano(**{"pods": "3", "requests.memory": "1Gi"}),
             hard=nano(pods="9"),
+            hard_in_force=nano(pods="8"),
         )
 
-    def test_one_that_was_made_for_a_namespace_quota_names_it(self) -> None:
-        owner = b'"ownerReferences": [{"kind": "NamespaceQuota", "name": "ours", "uid": "u2"}], "uid": "u1"'
-        assert read_native(ENCODED.replace(b'"uid": "u1"', owner)).owner == "ours"
+    def test_one_that_we_made_is_known_by_its_label_and_its_owner(self) -> None:
+        ours = b"""{"metadata": {"name": "moorage-team", "labels": {"app.kubernetes.io/managed-by": "moorage"},
+          "ownerReferences": [{"kind": "NamespaceQuota", "name": "team", "uid": "u9", "controller": true}]}}"""
+        found = read_native(ours)
+        assert (found.is_managed, found.owner, found.owner_uid) == (True, "team", "u9")
+        theirs = read_native(ours.replace(b'moorage"}', b'helm"}').replace(b"NamespaceQuota", b"Tenant"))
+        assert (theirs.is_managed, theirs.owner, theirs.owner_uid) == (False, "", "")
 
     @pytest.mark.parametrize(
         "rest", ["", ', "spec": {}, "status": {}', ', "spec": {"scopes": null, "scopeSelector": {}}']

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from moorage.api.labels import PLACEHOLDER_CLASS
 from moorage.cluster.reference import AnyReference, Reference
 from moorage.handlers.operator import BUFFERS, QUOTAS, OperatorState, key_of
 from moorage.quota.native import NativeQuota
@@ -13,7 +14,7 @@ from moorage.quota.scopes import Requirement
 from moorage.status.findings import RESOLVING
 from moorage.status.namespacequota import View
 from moorage.status.workload import Unresolved, Workload
-from tests.builders import nano, pod_spec
+from tests.builders import nano, pod_spec, pod_use
 from tests.unit.operator_states import Known, operator_state
 
 TEAM = "team-a"
@@ -39,11 +40,12 @@ class Team:
             key_of(BUFFERS, TEAM, name), uid=name, generation=1, spec=whole, described=described, created=created
         )
 
-    def quota(self, name: str = "ours", **hard: str) -> None:
-        self.state.accept(key_of(QUOTAS, TEAM, name), uid=name, generation=1, spec={"hard": hard}, described=False)
+    def quota(self, name: str = "ours", *, buffers: str = "Count", enforcement: str = "Enforce", **hard: str) -> None:
+        spec = {"hard": hard, "buffers": buffers, "enforcement": enforcement}
+        self.state.accept(key_of(QUOTAS, TEAM, name), uid=name, generation=1, spec=spec, described=False)
 
     def native(self, name: str = "theirs", *, used: str = "0", owner: str = "", cpu: str = "5") -> None:
-        quota = NativeQuota(name, TEAM, name, 1, frozenset(), nano(cpu=used), nano(cpu=cpu), owner)
+        quota = NativeQuota(name, TEAM, name, 1, frozenset(), nano(cpu=used), nano(cpu=cpu), owner=owner)
         self.state.quotas.native.put(quota)
         self.state.shares_changed(TEAM)
 
@@ -73,10 +75,46 @@ class TestWhichQuotas:
             "9 units wanted, 3 left by quotas: ResourceQuota theirs has room for 3 (of cpu 5, 2 in use)",
         )
 
-    def test_a_native_quota_that_was_made_for_a_namespace_quota_does_not(self, team: Team) -> None:
+    def test_a_namespace_quota_leaves_what_its_pods_leave(self, team: Team) -> None:
+        team.quota(**{"requests.cpu": "5", "pods": "20"})
+        team.state.ledger.put(pod_use(cpu="500m"))
+        team.buffer("web", 9)
+        assert team.replicas("web") == 4
+        assert "NamespaceQuota ours has room for 4 (of requests.cpu 5, 500m in use)" in team.limited("web")[1]
+
+    def test_the_native_quota_made_for_it_is_not_counted_beside_it(self, team: Team) -> None:
+        team.quota(**{"requests.cpu": "5"})
         team.native(owner="ours", cpu="5", used="4")
         team.buffer("web", 9)
+        assert team.replicas("web") == 5
+
+    def test_but_is_as_long_as_its_namespace_quota_has_not_been_read(self, team: Team) -> None:
+        team.native(owner="ours", cpu="5", used="4")
+        team.buffer("web", 9)
+        assert team.replicas("web") == 1
+
+    def test_one_that_ignores_buffers_does_not_cut(self, team: Team) -> None:
+        team.quota(pods="1", buffers="Ignore")
+        team.native(owner="ours", cpu="5")
+        team.buffer("web", 9)
         assert team.replicas("web") == 9
+
+    def test_one_that_only_audits_does_not_cut(self, team: Team) -> None:
+        team.quota(pods="1", enforcement="Audit")
+        team.buffer("web", 9)
+        assert team.replicas("web") == 9
+
+    def test_placeholder_pods_hold_the_room_of_units_and_take_none_beside_it(self, team: Team) -> None:
+        """Else a buffer whose placeholders fill a quota would be cut for them, give them up, and grow again."""
+        for number in range(3):
+            team.state.ledger.put(pod_use(f"held-{number}", cpu="1", priority_class=PLACEHOLDER_CLASS))
+        team.state.ledger.put(pod_use("real", cpu="1"))
+        team.native(cpu="5", used="4")
+        team.quota(pods="6")
+        team.buffer("web", 9)
+        assert team.replicas("web") == 4
+        assert "ResourceQuota theirs has room for 4 (of cpu 5, 1 in use)" in team.limited("web")[1]
+        assert "NamespaceQuota ours has room for 5 (of pods 6, 1 in use)" in team.limited("web")[1]
 
     def test_one_of_other_pods_does_not_cut(self, team: Team) -> None:
         scoped = frozenset({Requirement("Terminating")})
@@ -88,6 +126,13 @@ class TestWhichQuotas:
         team.state.quotas.native.put(NativeQuota("q", "team-b", "q", 1, frozenset(), {}, nano(cpu="0")))
         team.buffer("web", 9)
         assert team.replicas("web") == 9
+
+    def test_one_that_does_not_parse_does_not_cut_until_it_does(self, team: Team) -> None:
+        team.quota(pods="many")
+        team.buffer("web", 9)
+        assert team.replicas("web") == 9
+        team.quota(pods="4")
+        assert team.replicas("web") == 4
 
 
 class TestTheOrder:
@@ -176,6 +221,15 @@ class TestWhatIsNotKnownYet:
         team.buffer("first", 4)
         team.buffer("second", 4)
         assert team.replicas("second") == 4
+
+    def test_pods_that_are_being_listed_are_waited_for(self, team: Team) -> None:
+        team.known.all = View(complete=False)
+        team.quota(pods="5")
+        team.buffer("web", 9, described=True)
+        assert team.state.desired(key_of(BUFFERS, TEAM, "web")) is None
+        team.known.all = View()
+        team.state.shares_changed(TEAM)
+        assert team.replicas("web") == 5
 
     def test_a_unit_without_a_known_shape_is_not_cut_and_says_so(self, team: Team) -> None:
         team.found["fleet"] = Workload(None, 3)

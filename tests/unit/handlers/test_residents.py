@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moorage.handlers.residents import PodSink, Residents
-from moorage.objects import PodCondition, PodStatus
 from moorage.quota.ledger import Ledger
 from moorage.quota.usage import ObjectUse, Shapes
 from tests.builders import nano, owned_by, pod_use
@@ -156,24 +155,3 @@ def test_after_any_events_the_loads_are_those_of_the_pods_that_are_held(steps: l
     recounted.put(*place.ledger.objects().values())
     recounted.residents.watch([])
     assert place.loads() == recounted.loads()
-
-
-def test_a_placeholder_that_has_to_go_is_a_pod_that_comes() -> None:
-    """The placeholder goes before the pod is there for which it goes: at that moment alone are the two one event."""
-    holder = {"cpu": "1", "node": "n1", "owner": owned_by("Deployment/spare")}
-    place = Place().put(pod_use("a", **holder), pod_use("b", **holder))
-    assert (place.residents.places(HOLDERS), place.arrivals("n1")) == ({"n1": 2}, 0)
-    preempted = [PodCondition(type="DisruptionTarget", reason="PreemptionByScheduler")]
-    place.put(pod_use("a", **holder, version=2, status=PodStatus(phase="Running", conditions=preempted)))
-    assert (place.residents.places(HOLDERS), place.arrivals("n1")) == ({"n1": 1}, 1)
-    place.sink.delete(pod_use("a", **holder))
-    assert (place.residents.places(HOLDERS), place.arrivals("n1")) == ({"n1": 1}, 1)
-    assert place.loads() == {"n1": used(cpu="1", pods="1")}
-
-
-def test_a_placeholder_that_is_moved_for_another_reason_is_no_pod_that_comes() -> None:
-    holder = {"cpu": "1", "node": "n1", "owner": owned_by("Deployment/spare")}
-    drained = [PodCondition(type="DisruptionTarget", reason="EvictionByEvictionAPI")]
-    place = Place().put(pod_use("a", **holder))
-    place.put(pod_use("a", **holder, version=2, status=PodStatus(phase="Running", conditions=drained)))
-    assert (place.residents.places(HOLDERS), place.arrivals("n1")) == ({"n1": 1}, 0)

@@ -163,3 +163,13 @@ def test_a_node_whose_daemons_change_is_judged_anew() -> None:
     assert world.look({WEB: wish(active=1)})[WEB].outlook.groups[0].fit.units == 4
     world.run(resident("a", cpu="500m", daemon=True))
     assert world.look({WEB: wish(active=1)})[WEB].outlook.groups[0].fit.units == 3
+
+
+def test_placeholders_count_even_where_nodes_may_not_be_read() -> None:
+    world = World()
+    holders = wish(active=6, placeholders="Deployment/web-placeholder")
+    loads = world.occupancy.loads
+    assert world.sight.count(WEB, holders, {"a": 4, "b": 2}, loads).active == TierSighting(6, 6)
+    world.run(resident("a", cpu="1"), 3)
+    seen = world.sight.count(WEB, holders, {"a": 1, "b": 2}, loads)
+    assert (seen.active, seen.taken, seen.outlook.read) == (TierSighting(6, 3, consumed=3), 3, False)

@@ -11,7 +11,7 @@ from moorage.api.capacitybuffer import CapacityBufferStatus
 from moorage.api.presence import Tier
 from moorage.backends.word import Word
 from moorage.buffer.presence import Refill
-from moorage.density.groups import Group, Outlook
+from moorage.density.groups import UNREAD, Group, Outlook
 from moorage.density.packing import Fit
 from moorage.status.capacitybuffer import unsized_buffer_status
 from moorage.status.findings import is_provisional
@@ -166,6 +166,7 @@ NO_NODES, TOO_SMALL = Outlook((), {}, {}), Outlook((), {"cpu": 1}, nano(cpu="4")
         (NO_NODES, Word.MAKES, True, "False", "AutoscalerMakesNodes"),
         (NO_NODES, Word.CANNOT, True, "True", "AutoscalerFoundNone"),
         (NO_NODES, Word.UNTOLD, True, "Unknown", "NoNodes"),
+        (UNREAD, Word.UNTOLD, True, "Unknown", "NodesNotWatched"),
     ],
 )
 def test_nodes_that_are_there_are_believed_first_then_the_autoscaler_then_time(

@@ -56,6 +56,12 @@ def test_it_is_pending_as_long_as_anything_differs(log: DifferenceLog) -> None:
     assert not log.pending
 
 
+def test_it_tells_for_how_long_and_0_of_one_that_it_has_not_seen_yet(log: DifferenceLog) -> None:
+    log.update([PODS], NOON)
+    log.update([MORE_PODS], NOON + 60)
+    assert [log.seconds(each, NOON + 90) for each in (PODS, MORE_PODS, CPU, OTHER)] == [90, 90, 0, 0]
+
+
 def test_status_shows_it_in_the_resources_unit_with_the_time_it_began() -> None:
     memory = Difference("theirs", "requests.memory", nano(x="3Gi")["x"], nano(x="1Gi")["x"])
     assert native_status([Lasting(PODS, NOON + 0.9), Lasting(memory, NOON)]) == (

@@ -12,7 +12,7 @@ from moorage.api.conditions import Condition
 from moorage.api.namespacequota import HolderStatus, NamespaceQuotaStatus, ResourceHolders
 from moorage.quota.ledger import Holder, Ledger, Usage
 from moorage.status.findings import is_provisional
-from moorage.status.namespacequota import Trouble, View, known_names, quota_rules, quota_status
+from moorage.status.namespacequota import Trouble, View, aggregated_resources, known_names, quota_rules, quota_status
 from tests.builders import nano, object_use, owned_by, pod_use, service_use
 
 KNOWN = View()
@@ -69,7 +69,7 @@ class TestReady:
     def test_all_conditions_belong_to_the_generation_they_were_made_of(self) -> None:
         status = status_of({"pods": 9, WIDGETS: 1}, {"widgets.example.com": View(aggregated=True)})
         assert status.observed_generation == 7
-        assert [each.type for each in status.conditions] == ["Ready", "NearLimit", "Exceeded", "Enforced"]
+        assert [each.type for each in status.conditions] == ["Ready", "NearLimit", "Exceeded"]
         assert {each.observed_generation for each in status.conditions} == {7}
 
 
@@ -204,23 +204,17 @@ class TestProblems:
         assert ready({"pods": 9, "secrets": 5}, views)[:2] == ("False", "Forbidden")
 
 
-class TestEnforced:
-    def test_kinds_of_aggregated_apis_are_counted_and_said_not_to_be_limited(self) -> None:
-        aggregated = View(aggregated=True)
-        status = status_of(
-            {WIDGETS: 5, "count/gadgets.example.com": 5, "pods": 9},
-            {"widgets.example.com": aggregated, "gadgets.example.com": aggregated},
-            used={WIDGETS: nano(x="2")["x"]},
+class TestAggregatedAPIs:
+    def test_their_kinds_are_counted_and_can_be_told_apart(self) -> None:
+        hard = {WIDGETS: 5, "count/gadgets.example.com": 5, "pods": 9}
+        views = {"widgets.example.com": View(aggregated=True), "gadgets.example.com": View(aggregated=True)}
+        rules = quota_rules(parse_namespace_quota_spec({"hard": hard}))
+        assert aggregated_resources(rules, lambda name: views.get(name, View())) == (
+            "gadgets.example.com",
+            "widgets.example.com",
         )
-        assert status.used[WIDGETS] == "2"
-        assert status.conditions[0].status == "True"
-        enforced = condition(status, "Enforced")
-        assert enforced is not None
-        assert (enforced.status, enforced.reason) == ("False", "AggregatedAPI")
-        assert enforced.message.startswith("gadgets.example.com and widgets.example.com: counted, but")
-
-    def test_nothing_is_said_of_it_otherwise(self) -> None:
-        assert condition(status_of({"pods": 9, WIDGETS: 5}), "Enforced") is None
+        status = status_of(hard, views, used={WIDGETS: nano(x="2")["x"]})
+        assert (status.used[WIDGETS], status.conditions[0].status) == ("2", "True")
 
 
 class TestLimits:

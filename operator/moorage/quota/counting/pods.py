@@ -31,7 +31,6 @@ def pod_use(pod: Pod, shapes: Shapes) -> ObjectUse:
         released_at=released_at(pod),
         node=pod.spec.node_name or "",
         labels=shapes.kept_labels(pod.metadata.labels),
-        preempted=is_preempted(pod),
     )
 
 
@@ -63,12 +62,6 @@ def _source(side: str, name: str) -> str | None:
 def is_finished(pod: Pod) -> bool:
     """Whether all containers ended for good."""
     return pod.status.phase in ("Succeeded", "Failed")
-
-
-def is_preempted(pod: Pod) -> bool:
-    """Whether the scheduler has chosen the pod to make room for another one; it says so before it deletes the pod."""
-    conditions = pod.status.conditions or ()
-    return any(each.type == "DisruptionTarget" and each.reason == "PreemptionByScheduler" for each in conditions)
 
 
 def released_at(pod: Pod) -> float | None:

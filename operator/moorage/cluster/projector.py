@@ -1,0 +1,175 @@
+"""Keeps the ResourceQuotas that we make equal to what they shall be: made, changed, put back after edits, deleted.
+
+Each is applied on the server side with our fields only, when what it shall say changes and at no other time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from moorage.cluster.client import Client
+from moorage.cluster.errors import ApiError, ClusterError
+from moorage.cluster.worklist import Worklist
+from moorage.quota.native import NativeQuota
+from moorage.quota.projection import MANAGED_BY, Owner, Projection, edits, projected_name, removal
+
+logger = logging.getLogger(__name__)
+
+Key = tuple[str, str]
+"""Namespace and name of a NamespaceQuota."""
+
+_UNSEEN_SECONDS = 5.0
+"""How long the feed may take to show what was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What there shall be for a NamespaceQuota; without a projection: nothing."""
+
+    owner: Owner
+    projection: Projection | None
+
+
+@dataclass(slots=True)
+class _Applied:
+    """What was written last."""
+
+    plan: Plan
+    version: int
+    at: float
+    seen: bool = field(default=False)
+    """Whether the feed has shown it."""
+
+
+class Projector:
+    """Brings about what `plan` returns for a NamespaceQuota (None: leave alone what there is).
+
+    `held` returns the ResourceQuota of a namespace and name as the feed has it, `synced` whether the feed has listed a
+    namespace. `changed` is called when a problem comes or goes, `edited` with a key and what somebody had changed.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        plan: Callable[[Key], Plan | None],
+        held: Callable[[str, str], NativeQuota | None],
+        synced: Callable[[str], bool],
+        changed: Callable[[Key], None],
+        edited: Callable[[Key, str], None],
+    ) -> None:
+        self.problems: dict[Key, str] = {}
+        """Why a ResourceQuota is not as it shall be, as a sentence."""
+        self._client = client
+        self._plan = plan
+        self._held = held
+        self._synced = synced
+        self._changed = changed
+        self._edited = edited
+        self._applied: dict[Key, _Applied] = {}
+        self._work = Worklist(self._look, backoff=client.backoff, what="projected quota")
+
+    def mark(self, key: Key) -> None:
+        """Have a look: what is planned may have changed, or what there is."""
+        self._work.mark(key)
+
+    def forget(self, key: Key) -> None:
+        """Leave alone what belongs to a NamespaceQuota that is gone: the garbage collector removes it."""
+        self._work.forget(key)
+        self._applied.pop(key, None)
+        self.problems.pop(key, None)
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        await self._work.run()
+
+    async def _look(self, key: Key) -> float | None:
+        plan = self._plan(key)
+        if plan is None:
+            return None
+        if not self._synced(plan.owner.namespace):
+            return 0.2
+        held = self._held(plan.owner.namespace, projected_name(plan.owner.name))
+        try:
+            if plan.projection is None:
+                await self._delete(key, plan.owner, held)
+            elif held is not None and not _is_ours(held, plan.owner):
+                self._note(key, f"there is a ResourceQuota {held.name} already that is not ours: rename or delete it")
+            elif self._is_stale(key, held):
+                return _UNSEEN_SECONDS
+            elif found := self._differences(key, plan, held):
+                self._tell(key, plan, held, found)
+                await self._apply(key, plan)
+            else:
+                self._note(key, "")
+        except ClusterError as error:
+            self._note(key, f"ResourceQuota {projected_name(plan.owner.name)} cannot be written: {error}")
+            raise
+        return None
+
+    def _is_stale(self, key: Key, held: NativeQuota | None) -> bool:
+        """Tell whether the feed has yet to show what was written last."""
+        applied = self._applied.get(key)
+        if applied is None:
+            return False
+        applied.seen = applied.seen or (held is not None and held.resource_version >= applied.version)
+        return not applied.seen and asyncio.get_running_loop().time() < applied.at + _UNSEEN_SECONDS
+
+    def _differences(self, key: Key, plan: Plan, held: NativeQuota | None) -> list[str]:
+        assert plan.projection is not None
+        if held is None:
+            return ["it is gone"]
+        found = edits(plan.projection, held)
+        if not held.is_managed:
+            found.append(f"its label {next(iter(MANAGED_BY))} is another")
+        if held.owner_uid != plan.owner.uid:
+            found.append("its owner is another")
+        return found
+
+    def _tell(self, key: Key, plan: Plan, held: NativeQuota | None, found: list[str]) -> None:
+        """Tell what somebody else did: what was written and seen before is not what there is now."""
+        applied = self._applied.get(key)
+        if applied is not None and applied.plan == plan and applied.seen:
+            self._edited(key, f"ResourceQuota {projected_name(plan.owner.name)} was put back: {', '.join(found)}")
+
+    async def _apply(self, key: Key, plan: Plan) -> None:
+        assert plan.projection is not None
+        document = plan.projection.document(plan.owner)
+        path = _path(plan.owner)
+        stored = await self._client.apply(path, document)
+        if (patch := removal(plan.projection, stored["spec"])) is not None:
+            stored = await self._client.patch(path, patch)
+        version = int(stored["metadata"]["resourceVersion"])
+        self._applied[key] = _Applied(plan, version, asyncio.get_running_loop().time())
+        self._note(key, "")
+
+    async def _delete(self, key: Key, owner: Owner, held: NativeQuota | None) -> None:
+        self._applied.pop(key, None)
+        if held is not None and _is_ours(held, owner):
+            try:
+                await self._client.delete(_path(owner), uid=held.uid)
+            except ApiError as error:
+                if not (error.not_found or error.conflict):
+                    raise
+        self._note(key, "")
+
+    def _note(self, key: Key, problem: str) -> None:
+        if self.problems.get(key, "") == problem:
+            return
+        if problem:
+            logger.warning("NamespaceQuota %s/%s: %s", *key, problem)
+            self.problems[key] = problem
+        else:
+            del self.problems[key]
+        self._changed(key)
+
+
+def _is_ours(held: NativeQuota, owner: Owner) -> bool:
+    return held.is_managed or held.owner_uid == owner.uid
+
+
+def _path(owner: Owner) -> str:
+    return f"/api/v1/namespaces/{owner.namespace}/resourcequotas/{projected_name(owner.name)}"

@@ -1,0 +1,56 @@
+"""The admission policies on a real API server, and when they have taken effect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from tests.cluster.rest import Answer, Object, Rest
+from tests.controlplane.cluster import Cluster
+from tests.controlplane.waiting import wait_for
+from tests.manifests.documents import POLICIES
+
+PROBE = "moorage.dev/probe"
+DEFAULTED = "moorage.dev/defaulted"
+
+
+@pytest.fixture(scope="session")
+def policies(crds: Cluster, rest: Rest) -> Iterator[Cluster]:
+    """The cluster with the policies installed; they concern namespaces with quotas that enforce, and no others."""
+    crds.kubectl("apply", "--server-side", "--force-conflicts", "-k", str(POLICIES))
+    yield crds
+    crds.kubectl("delete", "-k", str(POLICIES), "--ignore-not-found")
+
+
+def judged(rest: Rest, namespace: str, spec: Mapping[str, Any], **metadata: Any) -> Answer:
+    """Send a pod that is not stored."""
+    return rest.create(namespace, pod_of(spec, **metadata), dryRun="All")
+
+
+def pod_of(spec: Mapping[str, Any], **metadata: Any) -> Object:
+    """A pod with a name of its own."""
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "pod-", **metadata}, "spec": dict(spec)}
+
+
+def wait_until_in_force(rest: Rest, namespace: str, quotas: Mapping[str, Object], *, timeout: float = 30.0) -> None:
+    """Wait until the API server's policies know these quotas as they are (names to specs); they take a moment."""
+    for name, spec in quotas.items():
+        if spec.get("enforcement") != "Audit":
+            wait_for(
+                lambda name=name, spec=spec: _is_in_force(rest, namespace, name, spec),
+                timeout=timeout,
+                message=lambda name=name, spec=spec: f"{name} {spec} in the policies: {_probe(rest, namespace, name)}",
+            )
+
+
+def _is_in_force(rest: Rest, namespace: str, name: str, spec: Object) -> bool:
+    entries = {each["type"]: each for each in spec.get("limits", ())}
+    fills_in = not {"default", "defaultRequest"}.isdisjoint(entries.get("Container", ()))
+    said = _probe(rest, namespace, name)
+    return f"filled in: by {name}:" in said if fills_in else "filled in: nothing" in said
+
+
+def _probe(rest: Rest, namespace: str, name: str) -> str:
+    return judged(rest, namespace, {"containers": [{"name": "app", "image": "app"}]}, annotations={PROBE: name}).message
