@@ -23,7 +23,13 @@ def hours(begin: datetime, duration: str, **size: Any) -> dict[str, Any]:
     return {"schedule": f"{begin.minute} {begin.hour} * * *", "duration": duration, **size}
 
 
-@pytest.mark.usefixtures("operator")
+@pytest.fixture
+def own_operator(namespace: str, start_operator: StartOperator) -> OperatorProcess:
+    """An operator for the test's namespace alone: one that outlived a test would remember what it has to forget."""
+    return start_operator("-n", namespace)
+
+
+@pytest.mark.usefixtures("own_operator")
 class TestSchedules:
     def test_a_buffer_is_empty_for_as_long_as_a_schedule_says(self, crds: Cluster, namespace: str) -> None:
         """It began a minute ago and ends some seconds from now."""
@@ -49,7 +55,7 @@ class TestSchedules:
 @pytest.mark.usefixtures("placeholder_class")
 class TestStabilization:
     def test_it_grows_at_once_and_shrinks_when_less_was_wanted_for_a_while(
-        self, crds: Cluster, namespace: str, operator: OperatorProcess
+        self, crds: Cluster, namespace: str, own_operator: OperatorProcess
     ) -> None:
         crds.apply(
             pod_template(),
@@ -67,18 +73,17 @@ class TestStabilization:
         assert time.monotonic() - began >= 8
 
     def test_a_restart_does_not_shrink_it_early(
-        self, crds: Cluster, namespace: str, start_operator: StartOperator
+        self, crds: Cluster, namespace: str, own_operator: OperatorProcess
     ) -> None:
-        operator = start_operator("-n", namespace)
         crds.apply(
             pod_template(),
             buffer(podTemplateRef=UNIT, replicas=6, backend="Placeholder", scaleDownStabilization="10m"),
             namespace=namespace,
         )
         wait_for_made(crds, namespace, "deployments", {"buffer-placeholder": 6})
-        operator.kill()
+        own_operator.kill()
         crds.kubectl("scale", "-n", namespace, "cbuf/buffer", "--replicas=1")
-        operator.start_and_wait()
+        own_operator.start_and_wait()
         status = wait_for_status(crds, namespace, "cbuf/buffer", {"observedGeneration": 2, "replicas": 6})
         assert condition(status, "Ready")["status"] == "True"
         wait_for_made(crds, namespace, "deployments", {"buffer-placeholder": 6})
@@ -86,17 +91,16 @@ class TestStabilization:
         wait_for_made(crds, namespace, "deployments", {"buffer-placeholder": 1})
 
     def test_units_that_are_not_made_anew_are_remembered_over_a_restart(
-        self, crds: Cluster, namespace: str, start_operator: StartOperator
+        self, crds: Cluster, namespace: str, own_operator: OperatorProcess
     ) -> None:
-        operator = start_operator("-n", namespace)
         crds.apply(pod_template(), buffer(podTemplateRef=UNIT, replicas=6, refill="None"), namespace=namespace)
         wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 6})
-        operator.kill()
+        own_operator.kill()
         body = buffer() | {"status": {"refill": {"withheld": 4}, "replicas": 2, "active": {"replicas": 2}}}
         del body["spec"]
         as_operator = ("--server-side", "--subresource=status", "--field-manager=moorage", "--force-conflicts")
         crds.kubectl("apply", *as_operator, "-n", namespace, "-f", "-", stdin=body)
-        operator.start_and_wait()
+        own_operator.start_and_wait()
         crds.kubectl("scale", "-n", namespace, "cbuf/buffer", "--replicas=7")
         wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 3, "refill": {"withheld": 4}})
         patch(crds, namespace, "cbuf/buffer", {"spec": {"refill": "Always"}})
