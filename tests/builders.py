@@ -24,7 +24,6 @@ from moorage.objects import (
     PodAffinity,
     PodAffinityTerm,
     PodCondition,
-    PodLabels,
     PodSpec,
     PodStatus,
     QuantityText,
@@ -107,6 +106,7 @@ def pod_spec(
     priority_class: str | None = None,
     deadline: int | None = None,
     affinity: Affinity | None = None,
+    node: str | None = None,
 ) -> PodSpec:
     """Return a pod spec: one container with these requests and limits, unless `containers` are given."""
     one = [container(cpu=cpu, memory=memory, requests=requests, limits=limits)]
@@ -118,6 +118,7 @@ def pod_spec(
         priority_class_name=priority_class,
         active_deadline_seconds=deadline,
         affinity=affinity,
+        node_name=node,
     )
 
 
@@ -172,6 +173,8 @@ def pod(
     grace: int | None = None,
     owner: OwnerReference | None = None,
     template_hash: str | None = None,
+    labels: Mapping[str, str] | None = None,
+    node: str | None = None,
     spec: PodSpec | None = None,
     status: PodStatus | None = None,
     cpu: str | None = None,
@@ -194,20 +197,28 @@ def pod(
             resource_version=str(version),
             deletion_timestamp=deleted_at,
             deletion_grace_period_seconds=grace,
-            labels=None if template_hash is None else PodLabels(pod_template_hash=template_hash),
+            labels=_labels(template_hash, labels),
             owner_references=None if owner is None else [owner],
         ),
         spec=spec
         or pod_spec(
-            cpu=cpu, memory=memory, requests=requests, limits=limits, priority_class=priority_class, deadline=deadline
+            cpu=cpu,
+            memory=memory,
+            requests=requests,
+            limits=limits,
+            priority_class=priority_class,
+            deadline=deadline,
+            node=node,
         ),
         status=status or pod_status(phase=phase),
     )
 
 
-def pod_use(name: str = "a", *, released_at: float | None = None, **keywords: Any) -> ObjectUse:
+def pod_use(
+    name: str = "a", *, released_at: float | None = None, shapes: Shapes = _SHAPES, **keywords: Any
+) -> ObjectUse:
     """Return the ledger's record of a pod (see `pod`); `released_at` is when its deletion frees what it uses."""
-    record = counting.pod_use(pod(name, **keywords), _SHAPES)
+    record = counting.pod_use(pod(name, **keywords), shapes)
     return msgspec.structs.replace(record, released_at=released_at)
 
 
@@ -356,7 +367,7 @@ def any_object(
             namespace=namespace,
             uid=uid or name,
             resource_version=str(version),
-            labels=None if template_hash is None else PodLabels(pod_template_hash=template_hash),
+            labels=_labels(template_hash, None),
             owner_references=None if owner is None else [owner],
         )
     )
@@ -423,6 +434,11 @@ def quota_state(
         limits=entries,
         is_enforced=not audit,
     )
+
+
+def _labels(template_hash: str | None, labels: Mapping[str, str] | None) -> dict[str, str] | None:
+    own = {} if template_hash is None else {"pod-template-hash": template_hash}
+    return {**own, **(labels or {})} or None
 
 
 def _requests(cpu: str | None, memory: str | None, more: ResourceList | None) -> ResourceList | None:

@@ -84,6 +84,7 @@ class PodSpec(_Object, frozen=True):
     priority_class_name: str | None = None
     active_deadline_seconds: int | None = None
     affinity: Affinity | None = None
+    node_name: str | None = None
 
     @property
     def all_containers(self) -> list[Container]:
@@ -132,12 +133,6 @@ class OwnerReference(_Object, frozen=True):
     controller: bool | None = None
 
 
-class PodLabels(msgspec.Struct, frozen=True, rename={"pod_template_hash": "pod-template-hash"}, gc=False):
-    """The one label that tells which part of a ReplicaSet's name its Deployment's controller added."""
-
-    pod_template_hash: str | None = None
-
-
 class ObjectMeta(_Object, frozen=True):
     """Identity and life of an object."""
 
@@ -148,7 +143,7 @@ class ObjectMeta(_Object, frozen=True):
     deletion_timestamp: datetime | None = None
     deletion_grace_period_seconds: int | None = None
     creation_timestamp: datetime | None = None
-    labels: PodLabels | None = None
+    labels: dict[str, str] | None = None
     owner_references: list[OwnerReference] | None = None
 
     @property

@@ -13,7 +13,7 @@ import logging
 import socket
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from moorage.cluster.client import Client
@@ -22,16 +22,25 @@ from moorage.cluster.definitions import Definitions
 from moorage.cluster.errors import ClusterError
 from moorage.cluster.events import EventWriter
 from moorage.cluster.feed import Feed, Pace
-from moorage.cluster.references import Reference, References
+from moorage.cluster.reference import AnyReference
+from moorage.cluster.references import References
 from moorage.cluster.status_writer import StatusKey, StatusWriter
+from moorage.handlers.alarms import Alarms
 from moorage.handlers.buffers import Buffers
 from moorage.handlers.embedding import EmbeddedKopf, set_on_signals
 from moorage.handlers.enforcement import EXEMPT_NAMESPACES, Enforcer
+from moorage.handlers.expected import ExpectedQuotas
+from moorage.handlers.lives import Lives
 from moorage.handlers.native import NativeQuotaSink, read_native
-from moorage.handlers.operator import GROUP, KINDS, QUOTAS, VERSION, OperatorState, key_of, registry, settings
+from moorage.handlers.nodes import Nodes
+from moorage.handlers.operator import BUFFERS, GROUP, KINDS, QUOTAS, VERSION, OperatorState, key_of, registry, settings
+from moorage.handlers.presence import Presence
+from moorage.handlers.provisioning import Limits, Provisioning
 from moorage.handlers.quotas import Quotas
+from moorage.handlers.rooms import Rooms
 from moorage.handlers.watches import Watches
 from moorage.handlers.webhook import Webhook
+from moorage.handlers.wishes import Wishes
 from moorage.handlers.workloads import WorkloadWatch
 from moorage.metrics import operator_metrics
 from moorage.quota.ledger import Ledger
@@ -59,6 +68,7 @@ class Options:
     """Port of the HTTP app; 0 picks a free one."""
     verify_interval: float = 900.0
     """How often the ledger is proved against the API server."""
+    provisioning: Limits = field(default_factory=Limits)
     prune_interval: float = 300.0
     """How often objects are looked for whose deletion was missed."""
     webhook_port: int = 0
@@ -94,7 +104,17 @@ class Operator:
         self.workloads = WorkloadWatch(self.client, quotas.states, self._mark_quotas)
         quotas.findings = self.workloads.findings
         self.native_feeds = self._native_feeds(quotas)
-        self.state = OperatorState(self.ledger, quotas, Buffers(self.references.known))
+        self.rooms = Rooms(quotas, self.ledger, self.watches.view, native=self.native_feeds)
+        self.alarms: Alarms[tuple[str, str]] = Alarms(lambda key: self.state.buffer_due(*key))
+        buffers = Buffers(self.references.known, self.rooms.of, Lives(self.alarms))
+        self.state = OperatorState(self.ledger, quotas, buffers)
+        self.provisioning = self.state.provisioning = Provisioning(
+            self.client,
+            namespaces=options.namespaces,
+            changed=lambda key: self.state.buffer_changed(*key),
+            alarms=self.alarms,
+            limits=options.provisioning,
+        )
         self.enforcer = Enforcer(
             self.client,
             quotas,
@@ -113,6 +133,23 @@ class Operator:
             now=lambda: datetime.now(UTC),
         )
         self.state.specs_changed = self._specs_changed
+        nodes = Nodes(self.client)
+        self.provisioning.nodes = lambda: nodes.by_name
+        self.presence = self.state.presence = Presence(
+            self.watches,
+            nodes,
+            Wishes(buffers, self.provisioning, lambda key: self.state.writer.held(key_of(BUFFERS, *key))),
+            on_change=lambda key: self.state.buffer_changed(*key),
+            on_taken=self._units_taken,
+        )
+        self.provisioning.sought_changed = self.presence.wake
+        places = [f"/namespaces/{each}" for each in options.namespaces] or [""]
+        self.expected = ExpectedQuotas(
+            self.client,
+            (f"/apis/{GROUP}/{VERSION}{place}/{QUOTAS}" for place in places),
+            arrived=lambda key: self.state.knows(key_of(QUOTAS, *key)),
+        )
+        self.rooms.awaits_quotas = self.expected.awaits
         self.kopf = EmbeddedKopf(
             registry(self.credentials),
             settings(),
@@ -149,8 +186,13 @@ class Operator:
                     group.create_task(self.enforcer.run(), name="enforcer"),
                     group.create_task(self.events.run(), name="events"),
                     group.create_task(self.state.writer.run(), name="status writer"),
+                    group.create_task(self.presence.run(), name="presence"),
+                    group.create_task(self.alarms.run(), name="alarms"),
+                    group.create_task(self.provisioning.run(), name="provisioning"),
                     group.create_task(self._publish_usage(), name="usage"),
                     group.create_task(self._look_again(), name="views"),
+                    group.create_task(self._share_out_rooms(), name="rooms"),
+                    group.create_task(self.expected.run(), name="expected quotas"),
                     group.create_task(self._prune(), name="prune"),
                 ]
                 if self.webhook is not None:
@@ -196,12 +238,17 @@ class Operator:
         self.port = port
         logger.info("serving /healthz, /readyz and /metrics on port %d", port)
 
-    def _reference_changed(self, reference: Reference) -> None:
+    def _reference_changed(self, reference: AnyReference) -> None:
         self.state.reference_changed(reference)
 
     def _labelled(self, key: StatusKey, labels: Mapping[str, str]) -> None:
         if key.plural == QUOTAS:
             self.enforcer.labeller.observe((key.namespace, key.name), labels)
+
+    def _units_taken(self, key: tuple[str, str], units: int) -> None:
+        """Pods have taken the room of so many units of a buffer: whether these are made anew is up to its `refill`."""
+        self.state.buffers.lives.take(key, units)
+        self.state.buffer_due(*key)
 
     def _quotas_changed(self, namespace: str) -> None:
         self._mark_quotas(namespace)
@@ -210,6 +257,7 @@ class Operator:
 
     def _native_quotas_changed(self, namespace: str) -> None:
         self._mark_quotas(namespace)
+        self.rooms.changed(namespace)
         self.enforcer.look(namespace, prove=False)
 
     def _mark_quotas(self, namespace: str) -> None:
@@ -220,6 +268,7 @@ class Operator:
         """Watch what quotas count, and follow what buffers refer to."""
         self.watches.want(self.ledger.resources(), finished_pods=self.ledger.counts_finished_pods)
         self.references.want(self.state.buffers.references())
+        self.presence.wake()
 
     async def _publish_usage(self) -> None:
         """Pass changes of usage on to the writer, and end grace periods when they are over."""
@@ -232,6 +281,10 @@ class Operator:
             self.ledger.release_due(time.time())
             for namespace, name in self.ledger.take_changed():
                 self.state.writer.mark(key_of(QUOTAS, namespace, name))
+                self.rooms.changed(namespace)
+
+    async def _share_out_rooms(self) -> None:
+        await self.rooms.run(share_out=self.state.shares_changed, namespaces=self.state.buffers.namespaces)
 
     async def _look_again(self) -> None:
         """Tell the quotas concerned when a resource becomes known, or is not known any more."""

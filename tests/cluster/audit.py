@@ -19,17 +19,14 @@ class Request:
     verb: str
     namespace: str
     code: int
-
-    @property
-    def right(self) -> tuple[str, str, str]:
-        """What a rule must say to allow it."""
-        return self.group, self.resource, self.verb
+    stores: bool
+    """Whether it was more than a trial (dryRun=All)."""
 
     @property
     def rights(self) -> set[tuple[str, str, str]]:
-        """What rules must say: an object that is made by being applied takes the right to create as well."""
-        made = self.verb == "patch" and self.code == 201
-        return {self.right} | ({(self.group, self.resource, "create")} if made else set())
+        """What rules must say to allow it: an apply that makes an object needs to be allowed to create it as well."""
+        verbs = {self.verb, "create"} if self.verb == "patch" and self.code == 201 else {self.verb}
+        return {(self.group, self.resource, verb) for verb in verbs}
 
 
 class AuditLog:
@@ -71,4 +68,5 @@ def _request(event: dict[str, Any]) -> Request | None:
         verb=event["verb"],
         namespace=about.get("namespace", ""),
         code=event["responseStatus"]["code"],
+        stores="dryRun=All" not in event["requestURI"],
     )

@@ -81,16 +81,17 @@ def _in_order(message: str) -> str:
     return re.sub(r'\["[^\]]*"\](?=: )', lambda names: json.dumps(sorted(json.loads(names[0]))), message)
 
 
+def install_crds(cluster: Cluster) -> None:
+    """Install our definitions, and wait until they are served."""
+    texts = list(crd_documents().values())
+    cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin="\n---\n".join(texts))
+    cluster.wait_until_served(*(f"{plural}.{GROUP}" for _, version, plural in RESOURCES.values() if version == OURS))
+
+
 @pytest.fixture(scope="session")
-def crds(control_plane: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Cluster:
+def crds(control_plane: Cluster) -> Cluster:
     """The cluster with our definitions installed and served."""
-    folder: Path = tmp_path_factory.mktemp("crds")
-    for name, text in crd_documents().items():
-        (folder / name).write_text(text)
-    control_plane.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(folder))
-    control_plane.wait_until_served(
-        *(f"{plural}.{GROUP}" for _, version, plural in RESOURCES.values() if version == OURS)
-    )
+    install_crds(control_plane)
     return control_plane
 
 

@@ -19,9 +19,15 @@ def quota(name: str = "quota", **spec: Any) -> Object:
     return {"apiVersion": "moorage.dev/v1alpha1", "kind": "NamespaceQuota", "metadata": {"name": name}, "spec": full}
 
 
-def buffer(name: str = "buffer", **spec: Any) -> Object:
-    """A CapacityBuffer."""
-    return {"apiVersion": "moorage.dev/v1alpha1", "kind": "CapacityBuffer", "metadata": {"name": name}, "spec": spec}
+def buffer(name: str = "buffer", *, annotations: Mapping[str, str] | None = None, **spec: Any) -> Object:
+    """A CapacityBuffer; nothing is made for it unless `backend` says so."""
+    metadata = {"name": name} | ({"annotations": dict(annotations)} if annotations else {})
+    return {
+        "apiVersion": "moorage.dev/v1alpha1",
+        "kind": "CapacityBuffer",
+        "metadata": metadata,
+        "spec": {"backend": "None"} | spec,
+    }
 
 
 def sizing(rate: Any = 2, resume: str = "30s", cold: str = "90s") -> Object:

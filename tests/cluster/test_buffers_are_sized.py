@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
 
 from tests.cluster.objects import (
+    SETTLE_SECONDS,
     Object,
     buffer,
     condition,
     deployment,
+    pod,
     pod_spec,
     pod_template,
     sizing,
@@ -19,7 +22,9 @@ from tests.cluster.objects import (
     wait_for_condition,
     wait_for_status,
 )
+from tests.cluster.rest import Rest
 from tests.controlplane.cluster import Cluster, KubectlError
+from tests.controlplane.waiting import wait_for
 
 pytestmark = pytest.mark.usefixtures("operator")
 
@@ -106,6 +111,77 @@ def test_a_kind_without_scale_is_named(crds: Cluster, namespace: str) -> None:
     crds.apply(daemon_set, buffer(scalableRef=ref, percentage=50), namespace=namespace)
     ready = wait_for_condition(crds, namespace, "cbuf/buffer", "Ready", "False", "ScaleUnsupported")
     assert "daemonsets.apps have no /scale" in ready["message"]
+    assert "spec.selector" in ready["message"]
+
+
+class TestPodsByTheirLabels:
+    """For workloads whose kind has no /scale."""
+
+    SELECTOR = {"matchLabels": {"app": "web"}, "matchExpressions": [{"key": "canary", "operator": "DoesNotExist"}]}
+
+    def test_their_number_and_the_newest_of_them_make_the_size(self, crds: Cluster, namespace: str) -> None:
+        web = buffer(selector=self.SELECTOR, percentage=50, limits={"cpu": 1})
+        crds.apply(deployment(replicas=4, cpu="200m"), web, namespace=namespace)
+        wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 2, "sizing": {"workloadReplicas": 4, "cap": 5}})
+        crds.kubectl("scale", "-n", namespace, "deployment/web", "--replicas=6")
+        wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 3, "sizing": {"workloadReplicas": 6}})
+        crds.apply(deployment("other", replicas=3), namespace=namespace)
+        crds.kubectl("delete", "deployment/web", "-n", namespace, "--cascade=orphan")
+        crds.apply(pod(cpu="300m"), namespace=namespace)
+        crds.kubectl("label", "pod", "pod", "app=web", "-n", namespace)
+        wait_for_status(crds, namespace, "cbuf/buffer", {"sizing": {"unit": {"cpu": "300m"}, "cap": 3}})
+
+    def test_without_any_left_the_shape_stays(self, crds: Cluster, namespace: str) -> None:
+        crds.apply(deployment(replicas=2, cpu="200m"), namespace=namespace)
+        crds.apply(buffer(selector=self.SELECTOR, replicas=9, limits={"cpu": 1}), namespace=namespace)
+        wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 5, "sizing": {"workloadReplicas": 2}})
+        crds.kubectl("scale", "-n", namespace, "deployment/web", "--replicas=0")
+        wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 5, "sizing": {"workloadReplicas": 0}}, timeout=60)
+
+    def test_before_there_is_one_limits_have_nothing_to_go_by(self, crds: Cluster, namespace: str) -> None:
+        crds.apply(buffer(selector=self.SELECTOR, replicas=9, limits={"cpu": 1}), namespace=namespace)
+        wait_for_condition(crds, namespace, "cbuf/buffer", "Ready", "False", "ShapeUnknown")
+        crds.apply(deployment(replicas=1, cpu="200m"), namespace=namespace)
+        wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 5})
+
+
+class TestAWorkloadAtZero:
+    """Scale from zero: what rates and replicas ask for stays."""
+
+    @pytest.mark.parametrize(
+        ("spec", "before", "after"),
+        [
+            pytest.param({"sizing": sizing(), "percentage": 50}, 180, 180, id="rates"),
+            pytest.param({"replicas": 3, "percentage": 50}, 5, 3, id="replicas"),
+            pytest.param({"percentage": 50}, 5, 0, id="percentage alone"),
+            pytest.param({"percentage": 50, "limits": {"cpu": 9}}, 5, 0, id="limits do not take its place"),
+        ],
+    )
+    def test_keeps_its_buffer(
+        self, crds: Cluster, namespace: str, spec: dict[str, Any], before: int, after: int
+    ) -> None:
+        crds.apply(deployment(replicas=10), buffer(scalableRef=WEB, **spec), namespace=namespace)
+        wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": before, "sizing": {"workloadReplicas": 10}})
+        crds.kubectl("scale", "-n", namespace, "deployment/web", "--replicas=0")
+        wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": after, "sizing": {"workloadReplicas": 0}})
+
+
+def test_a_scale_is_followed_within_two_seconds(crds: Cluster, namespace: str, rest: Rest) -> None:
+    crds.apply(deployment(replicas=10), buffer(scalableRef=WEB, percentage=50), namespace=namespace)
+    wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 5})
+    took = []
+    for replicas in (20, 2, 60):
+        began = time.monotonic()
+        changes = {"spec": {"replicas": replicas}}
+        rest.patch(namespace, "Deployment", "web", changes, version="apps/v1", sub="scale").require()
+
+        def followed(wanted: int = replicas // 2) -> bool:
+            found = rest.get(namespace, "CapacityBuffer", "buffer", "moorage.dev/v1alpha1").require()
+            return bool(found["status"]["replicas"] == wanted)
+
+        wait_for(followed, timeout=SETTLE_SECONDS, message=f"half of {replicas}")
+        took.append(time.monotonic() - began)
+    assert max(took) < 2, took
 
 
 def test_a_kind_that_is_not_served_is_named_and_found_once_it_is(crds: Cluster, namespace: str) -> None:
@@ -118,7 +194,12 @@ def test_a_kind_that_is_not_served_is_named_and_found_once_it_is(crds: Cluster, 
         fleet = {"apiVersion": "demo.moorage.dev/v1", "kind": "Fleet", "metadata": {"name": "red"}, "spec": {"size": 7}}
         crds.apply(fleet, namespace=namespace)
         status = wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 4}, timeout=30)
-        assert "unit" not in status["sizing"], "this kind has no pod template"
+        assert "unit" not in status["sizing"], "this kind has no pod template, and no pods yet"
+        told = json.dumps({"status": {"size": 7, "selector": "fleet=red"}})
+        crds.kubectl("patch", "fleet", "red", "-n", namespace, "--subresource=status", "--type=merge", "-p", told)
+        ship = {**pod(cpu="350m"), "metadata": {"name": "ship", "labels": {"fleet": "red"}}}
+        crds.apply(ship, pod("stranger", cpu="2"), namespace=namespace)
+        wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 4, "sizing": {"unit": {"cpu": "350m"}}})
     finally:
         crds.kubectl("delete", "crd", "fleets.demo.moorage.dev")
 
@@ -202,6 +283,23 @@ def test_scale_moves_the_size_and_with_sizing_the_floor(crds: Cluster, namespace
         crds.kubectl("get", "--raw", f"/apis/moorage.dev/v1alpha1/namespaces/{namespace}/capacitybuffers/sized/scale")
     )
     assert (scale["spec"]["replicas"], scale["status"]["replicas"]) == (200, 200)
+    assert scale["status"]["selector"] == "moorage.dev/buffer=sized"
+
+
+def test_an_autoscaler_takes_a_buffer_as_its_target(crds: Cluster, namespace: str) -> None:
+    """It asks /scale for a selector and gives up without one; that no metric is served is all that is missing here."""
+    target = {"apiVersion": "moorage.dev/v1alpha1", "kind": "CapacityBuffer", "name": "buffer"}
+    wanted = {"metric": {"name": "queue"}, "target": {"type": "AverageValue", "averageValue": 1}}
+    spec = {
+        "scaleTargetRef": target,
+        "minReplicas": 4,
+        "maxReplicas": 9,
+        "metrics": [{"type": "External", "external": wanted}],
+    }
+    meta = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "night"}}
+    crds.apply(pod_template(), buffer(podTemplateRef=UNIT, replicas=2), meta | {"spec": spec}, namespace=namespace)
+    wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 4}, timeout=60)
+    wait_for_condition(crds, namespace, "hpa/night", "ScalingActive", "False", "FailedGetExternalMetric", timeout=60)
 
 
 def _fleets() -> Object:
@@ -211,7 +309,14 @@ def _fleets() -> Object:
         "served": True,
         "storage": True,
         "schema": {"openAPIV3Schema": schema},
-        "subresources": {"scale": {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size"}},
+        "subresources": {
+            "status": {},
+            "scale": {
+                "specReplicasPath": ".spec.size",
+                "statusReplicasPath": ".status.size",
+                "labelSelectorPath": ".status.selector",
+            },
+        },
     }
     names = {"kind": "Fleet", "plural": "fleets", "singular": "fleet"}
     return {

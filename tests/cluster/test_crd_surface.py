@@ -20,6 +20,8 @@ from moorage.api import (
     Tier,
 )
 from moorage.api.namespacequota import AuditCount, DefaultsInForce, HolderStatus, NativeDifference, ResourceHolders
+from moorage.api.presence import NodesStatus
+from moorage.api.provisioning import BackendStatus, RefillStatus
 from tests.cluster.crds import OURS, ApiServer
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.waiting import wait_for
@@ -57,8 +59,12 @@ QUOTA_STATUS = NamespaceQuotaStatus(
 BUFFER_STATUS = CapacityBufferStatus(
     observed_generation=1,
     replicas=180,
-    active=Tier(replicas=60),
-    standby=Tier(replicas=120),
+    selector="moorage.dev/buffer=web",
+    ready_replicas=172,
+    active=Tier(replicas=60, ready_replicas=52, consumed=8, refilling=8),
+    standby=Tier(replicas=120, ready_replicas=120),
+    nodes=NodesStatus(group="c4", units_per_node=27, bound_by="pods", active=3, standby=4),
+    pod_template_generation=2,
     provisioning_strategy=HYBRID_STRATEGY,
     sizing=SizingStatus(
         method="Mean",
@@ -69,8 +75,11 @@ BUFFER_STATUS = CapacityBufferStatus(
         unit={"cpu": "1", "memory": "2Gi"},
         floor=10,
         cap=400,
+        room=250,
         explanation="active 60 = 2 pods/s x 30s; standby 120 = 2 pods/s x 90s - 60",
     ),
+    backend=BackendStatus(name="Autoscaler", controller="GKE", reason="it is served and GKE answers"),
+    refill=RefillStatus(withheld=3, next_time="2026-01-02T03:04:05Z"),
     display=CapacityBufferDisplay(strategy="Hybrid", active="60", standby="120", rate="2/s"),
     conditions=(READY,),
 )
@@ -125,6 +134,7 @@ def test_kubectl_get_shows_the_size_of_a_buffer(crds: Cluster, namespace: str, b
         "ACTIVE": "60",
         "STANDBY": "120",
         "RATE": "2/s",
+        "BACKEND": "Autoscaler",
         "READY": "True",
     }
 
@@ -241,6 +251,7 @@ def test_the_scale_of_a_buffer_tells_what_is_wanted_and_what_is_sized(
         crds.kubectl("get", "--raw", f"/apis/{OURS}/namespaces/{namespace}/capacitybuffers/{buffer}/scale")
     )
     assert (scale["spec"]["replicas"], scale["status"]["replicas"]) == (10, 180)
+    assert scale["status"]["selector"] == "moorage.dev/buffer=web"
 
 
 def test_the_api_server_has_nothing_to_say_against_the_definitions(crds: Cluster) -> None:

@@ -15,6 +15,7 @@ import yaml
 from moorage.admission.certificate_store import CONFIGURATION, SECRET
 from moorage.quota.projection import projected_name
 from tests.cluster.audit import AuditLog
+from tests.cluster.backends import patch, wait_for_made
 from tests.cluster.enforcing import WITHOUT_MUTATING_POLICIES
 from tests.cluster.explaining import configured, free_ports, limit
 from tests.cluster.objects import (
@@ -32,11 +33,13 @@ from tests.cluster.objects import (
     wait_for_status,
 )
 from tests.cluster.rest import rest_client
+from tests.cluster.upstream import UPSTREAM, install_upstream
 from tests.controlplane import ControlPlane, KubectlError, Options, wait_for
 from tests.controlplane.choice import USER_KUBECONFIG, user_kubeconfig
 from tests.manifests.documents import BASE, CRDS, EXAMPLES, LIMIT_RANGES, NAMESPACES, operator_rules, rights, version
 from tests.operator_process import OperatorProcess
 
+UNIT = {"name": "unit"}
 SYSTEM, ACCOUNT = "moorage-system", "moorage"
 USER = f"system:serviceaccount:{SYSTEM}:{ACCOUNT}"
 COUNTED = (
@@ -174,8 +177,8 @@ def _everything(cpu: str = "100m") -> list[Object]:
         for kind, group in SCALABLE.items()
     ]
     return [
-        quota(hard=HARD),
-        quota("enforced", hard={"requests.memory": "1Ti"}, limits=LIMITS, enforcement="Enforce"),
+        quota(hard=HARD, buffers="Ignore"),
+        quota("enforced", hard={"requests.memory": "1Ti"}, limits=LIMITS, enforcement="Enforce", buffers="Ignore"),
         *workloads,
         *buffers,
         pod_template(),
@@ -254,7 +257,7 @@ def _assert_nothing_was_refused(audit: AuditLog, operator: OperatorProcess) -> N
 def test_the_base_is_built_as_expected(installed: ControlPlane) -> None:
     built = _build(installed, BASE)
     names = {(each["kind"], each["metadata"].get("namespace"), each["metadata"]["name"]) for each in built}
-    roles = ("core", "counting", "enforcement", "references", "webhook")
+    roles = ("core", "counting", "enforcement", "references", "backends", "nodes", "webhook")
     assert names == {
         ("Namespace", None, SYSTEM),
         ("CustomResourceDefinition", None, "namespacequotas.moorage.dev"),
@@ -267,6 +270,7 @@ def test_the_base_is_built_as_expected(installed: ControlPlane) -> None:
         ("MutatingWebhookConfiguration", None, "zz-moorage-explain"),
         *((kind, None, f"moorage-{policy}") for kind, policy in POLICIES),
         ("ClusterRoleBinding", None, "moorage-operator"),
+        ("PriorityClass", None, "moorage-placeholder"),
         ("Service", SYSTEM, "moorage"),
         ("Deployment", SYSTEM, "moorage"),
     }
@@ -301,14 +305,23 @@ def test_every_rule_is_needed_and_none_is_missing(
     flags = ["--feature-gates=WatchList=false", *WITHOUT_MUTATING_POLICIES]
     older = start_control_plane(audit=True, extra={"kube-apiserver": flags})
     _install(older, LIMIT_RANGES)
+    backends = {"held": "Placeholder", "bought": "Autoscaler"}
     audits = []
     for cluster in (installed, older):
         audit = AuditLog(cluster.place.audit_log, USER)
         audits.append(audit)
         with cluster.namespace() as namespace, _called_on_loopback(cluster) as port:
-            cluster.apply(*_everything(), namespace=namespace)
+            install_upstream(cluster)
+            made = [buffer(each, podTemplateRef=UNIT, replicas=1, backend=kind) for each, kind in backends.items()]
+            cluster.apply(*_everything(), *made, namespace=namespace)
             operator = start_installed(f"--webhook-port={port}", cluster=cluster)
             _wait_until_all_is_ready(cluster, namespace)
+            wait_for_made(cluster, namespace, "deployments", {"held-placeholder": 1})
+            wait_for_made(cluster, namespace, UPSTREAM, {"bought-active": 1})
+            for each in backends:
+                patch(cluster, namespace, f"cbuf/{each}", {"spec": {"backend": "None"}})
+            for kind in ("deployments", "podtemplates", UPSTREAM):
+                wait_for_made(cluster, namespace, kind, {})
             _have_the_webhook_do_all_it_does(cluster, audit, namespace)
             cluster.apply(quota("enforced", hard={"requests.memory": "1Ti"}, limits=LIMITS), namespace=namespace)
             wait_for_condition(cluster, namespace, "nsq/enforced", "Enforced", "False", "Audit")
@@ -318,6 +331,8 @@ def test_every_rule_is_needed_and_none_is_missing(
                 message="the end of what was made",
             )
             _assert_nothing_was_refused(audit, operator)
+            stored = {request.resource for request in audit.requests() if request.verb == "create" and request.stores}
+            assert stored == set(), "pods are created on trial alone"
             operator.stop()
     used = {right for audit in audits for request in audit.requests() for right in request.rights}
     roles = [each for each in _build(installed, BASE) if each["kind"] in ("ClusterRole", "Role")]

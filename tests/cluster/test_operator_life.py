@@ -32,7 +32,7 @@ StartOperator = Callable[..., OperatorProcess]
 
 @pytest.fixture
 def settled(crds: Cluster, namespace: str) -> str:
-    """A namespace with a quota over two pods and a sized buffer."""
+    """A namespace with a quota over two pods, and a buffer that is cut to what they leave of it."""
     crds.apply(
         quota(hard=HARD),
         pod("a", cpu="500m"),
@@ -46,7 +46,7 @@ def settled(crds: Cluster, namespace: str) -> str:
 
 def _wait_until_counted(cluster: Cluster, namespace: str) -> None:
     wait_for_status(cluster, namespace, "nsq/quota", {"used": {"requests.cpu": "1", "pods": "2"}})
-    wait_for_status(cluster, namespace, "cbuf/buffer", {"replicas": 180})
+    wait_for_status(cluster, namespace, "cbuf/buffer", {"replicas": 8})
 
 
 def _settled_version(cluster: Cluster, namespace: str, resource: str) -> str:
@@ -71,7 +71,7 @@ def test_a_restart_writes_nothing_when_nothing_changed(
     assert operator.returncode == 0
     operator.start_and_wait()
     # A later change shows that the restarted operator has been through both objects.
-    crds.apply(quota("later", hard=HARD), namespace=settled)
+    crds.apply(quota("later", hard={"pods": 1000}), namespace=settled)
     wait_for_status(crds, settled, "nsq/later", {"used": {"pods": "2"}})
     after = {each: crds.get("-n", settled, each)["metadata"]["resourceVersion"] for each in before}
     assert after == before
@@ -204,6 +204,7 @@ def test_without_the_right_to_read_pods_it_says_what_to_give(
         start_operator("-n", settled, kubeconfig=account, timeout=5)
     ready = wait_for_condition(crds, settled, "nsq/quota", "Ready", "False", "Forbidden", timeout=30)
     assert 'give the operator\'s ClusterRole list, watch on pods in API group ""' in ready["message"]
+    wait_for_condition(crds, settled, "cbuf/buffer", "LimitedByQuotas", "Unknown", "Forbidden")
     wait_for_status(crds, settled, "cbuf/buffer", {"replicas": 180})
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from tests.cluster.objects import (
     wait_for_condition,
     wait_for_status,
 )
+from tests.controlplane import ControlPlane
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.waiting import wait_for
 
@@ -37,8 +39,21 @@ _CHANGING = (
 )
 
 
+POOL = {"example.com/pool": "what-kubectl-prints"}
+
+
+@pytest.fixture(scope="module")
+def nodes(control_plane: Cluster) -> Iterator[Cluster]:
+    """Two nodes that nobody else asks for, so that what is there of buffers is the same every time."""
+    if not isinstance(control_plane, ControlPlane):
+        pytest.skip("needs a control plane of our own, to make nodes in")
+    made = control_plane.add_nodes(2, labels=POOL)
+    yield control_plane
+    control_plane.kubectl("delete", "node", *made, "--wait=false")
+
+
 @pytest.fixture
-def team(crds: Cluster, namespace: str) -> str:
+def team(crds: Cluster, nodes: Cluster, namespace: str) -> str:
     """A namespace with a busy team: a quota that is nearly full, one that cannot be counted, and three buffers."""
     ref = {"apiGroup": "apps", "kind": "Deployment", "name": "web"}
     hard = {
@@ -49,10 +64,15 @@ def team(crds: Cluster, namespace: str) -> str:
         "requests.nvidia.com/gpu": 4,
     }
     crds.apply(
-        quota("team-a", hard=hard),
-        quota("objects", hard={"pods": 2, "nvidia.com/gpu": 3}),
-        deployment(replicas=8, cpu="500m", memory="2304Mi"),
+        quota("team-a", hard=hard, buffers="Ignore"),
+        quota("objects", hard={"pods": 2, "nvidia.com/gpu": 3}, buffers="Ignore"),
+        deployment(replicas=8, cpu="500m", memory="2304Mi", nodeSelector=POOL),
         pod("train", cpu="2500m", memory="512Mi"),
+        namespace=namespace,
+    )
+    # What runs before a buffer comes is not taken from it.
+    crds.kubectl("rollout", "status", "deployment/web", "-n", namespace, "--timeout=30s")
+    crds.apply(
         buffer("web", scalableRef=ref, sizing=sizing(), replicas=10, percentage=20, limits={"cpu": 400}),
         buffer("share", scalableRef=ref, percentage=20),
         buffer("lost", podTemplateRef={"name": "nowhere"}, replicas=3),
@@ -60,8 +80,8 @@ def team(crds: Cluster, namespace: str) -> str:
     )
     wait_for_status(crds, namespace, "nsq/team-a", {"used": {"requests.cpu": "6500m", "pods": "9"}})
     wait_for_status(crds, namespace, "nsq/objects", {"used": {"pods": "9"}})
-    wait_for_status(crds, namespace, "cbuf/web", {"replicas": 180, "sizing": {"workloadReplicas": 8}})
-    wait_for_status(crds, namespace, "cbuf/share", {"replicas": 2})
+    wait_for_status(crds, namespace, "cbuf/web", {"readyReplicas": 60, "sizing": {"workloadReplicas": 8}})
+    wait_for_status(crds, namespace, "cbuf/share", {"readyReplicas": 2})
     wait_for_condition(crds, namespace, "cbuf/lost", "Ready", "False", "TemplateNotFound")
     for name in ("team-a", "objects"):
         wait_for_condition(crds, namespace, f"nsq/{name}", "WorkloadsRefused", "True", "NextPodRefused")

@@ -151,17 +151,22 @@ def test_the_role_sums_up_those_with_the_label() -> None:
     assert "rules" not in summed, "the controller manager owns them"
 
 
+MADE = (("apps", "deployments"), ("", "podtemplates"), ("autoscaling.x-k8s.io", "capacitybuffers"))
+
+
 def test_the_operator_writes_to_nothing_but_our_kinds_and_its_own_objects() -> None:
     reads = {"get", "list", "watch"}
     roles = [*ROLES, *of_kind(OBJECTS, "Role"), *of_kind(read_folder(EXAMPLES), "ClusterRole")]
     allowed = set(rights(operator_rules(roles)))
     writes = {right for right in allowed if right[2] not in reads}
     ours = ("namespacequotas", "namespacequotas/status", "capacitybuffers", "capacitybuffers/status")
+    made = {(group, resource, verb) for group, resource in MADE for verb in ("create", "patch", "delete")}
     assert writes == {
         *((GROUP, resource, "patch") for resource in ours),
         *(("events.k8s.io", "events", verb) for verb in ("create", "patch")),
         *(("", made, verb) for made in ("resourcequotas", "limitranges") for verb in ("create", "patch", "delete")),
         *PROBES,
+        *made,
         *(("", "secrets", verb) for verb in ("create", "patch")),
         ("admissionregistration.k8s.io", "mutatingwebhookconfigurations", "patch"),
     }

@@ -9,14 +9,15 @@ from datetime import UTC, datetime
 import kopf
 
 from moorage.cluster.client import Client
-from moorage.cluster.references import Reference
+from moorage.cluster.reference import AnyReference
 from moorage.cluster.status_writer import StatusWriter
 from moorage.handlers.buffers import Buffers
 from moorage.handlers.operator import OperatorState
 from moorage.handlers.quotas import Quotas
+from moorage.handlers.rooms import Rooms
 from moorage.quota.ledger import Ledger
-from moorage.status.capacitybuffer import NO_REFERENCE, Unresolved, Workload
 from moorage.status.namespacequota import View
+from moorage.status.workload import NO_REFERENCE, Unresolved, Workload
 
 
 class NoCredentials:
@@ -38,14 +39,16 @@ class Known:
 
 
 def operator_state(
-    resolve: Callable[[Reference], Workload | Unresolved] = lambda _: NO_REFERENCE,
+    resolve: Callable[[AnyReference], Workload | Unresolved] = lambda _: NO_REFERENCE,
     *,
     known: Known | None = None,
     now: Callable[[], float] = time.time,
 ) -> OperatorState:
     """Return a state whose buffers resolve what they refer to by `resolve`. To be called inside an event loop."""
     ledger = Ledger()
-    state = OperatorState(ledger, Quotas(ledger, known or Known(), now=now), Buffers(resolve))
+    views = known or Known()
+    quotas = Quotas(ledger, views, now=now)
+    state = OperatorState(ledger, quotas, Buffers(resolve, Rooms(quotas, ledger, views).of))
     client = Client(NoCredentials())
     state.writer = StatusWriter(client, state.desired, gone=lambda *_: None, now=lambda: datetime.now(UTC))
     return state

@@ -1,33 +1,29 @@
 """Sizes of buffers, row by row as Cluster Autoscaler and Karpenter have them in their own tests.
 
-Where the two disagree the safe answer is taken. Upstream's ReadyForProvisioning is our Ready.
+Where the two disagree the safe answer is taken; `DECISIONS` says which and why. Upstream's ReadyForProvisioning is our
+Ready. What the API server admits is in tests/unit/api, quotas are in test_buffer_quota_conformance.py, and what a
+reference finds or misses is in tests/cluster/test_buffer_conformance.py.
 """
 
-import csv
 import re
-from pathlib import Path
+from dataclasses import dataclass
 
-import msgspec
 import pytest
 
-from moorage.api.capacitybuffer import CapacityBufferSpec, CapacityBufferStatus
-from moorage.buffer.sizing import Bounds, ScaleUp, size
-from moorage.objects import Container, PodSpec
+from moorage.api import SpecError, parse_capacity_buffer_spec
+from moorage.api.capacitybuffer import CapacityBufferSpec
+from moorage.api.schema import schema_of
+from moorage.buffer.sizing import MAX_REPLICAS, Bounds, ScaleUp, size
 from moorage.resources import pod_resources
-from moorage.status.capacitybuffer import NO_REFERENCE, Unresolved, Workload, buffer_status
-from tests.builders import container, pod_spec, sidecar
+from moorage.status.capacitybuffer import buffer_status
+from tests.unit.buffer_rows import ROWS, amounts, condition, reference, shape, spec_of, status_of
 
-Row = dict[str, str]
-
-with (Path(__file__).parents[1] / "data" / "buffer-cases.csv").open(newline="") as _table:
-    ROWS: dict[str, Row] = {row["id"]: row for row in csv.DictReader(_table)}
-
-ADMISSION = "is about what the API server admits: see tests/unit/api"
-QUOTAS = "is about native quotas that cut a buffer, which comes with the units themselves"
+ADMISSION = "is about what the API server admits: see tests/unit/api and tests/cluster/test_crd_admission.py"
+QUOTAS = "is about quotas that cut a buffer: see test_buffer_quota_conformance.py"
 UNITS = "is about units that exist or do not, which comes with the units themselves"
-LOOKUP = "is about an object that a reference does not find: see tests/cluster"
-NOT_THE_SAFE_ANSWER = "is the twin of a pair whose other answer, the safer one, is taken"
-REFUSED_BEFORE = "is refused by the schema before anything is sized: see tests/unit/api"
+LOOKUP = "is about what a reference finds or misses: see tests/cluster/test_buffer_conformance.py"
+NOT_THE_SAFE_ANSWER = "is the twin of a pair whose other answer is taken: see DECISIONS"
+REFUSED_BEFORE = "is refused by the schema before anything is sized: see DECISIONS"
 
 NOT_COVERED = {
     **{row: ADMISSION for row in ROWS if row.startswith("ADM-")},
@@ -63,7 +59,7 @@ SIZES = [row for row in COVERED if ROWS[row]["expected_replicas"]]
 def test_a_row_with_a_size_gives_that_size_and_is_ready(row: str) -> None:
     status = status_of(ROWS[row])
     assert status.replicas == int(ROWS[row]["expected_replicas"])
-    assert ready(status) == "True"
+    assert condition(status, "Ready")[0] == "True"
 
 
 @pytest.mark.parametrize("row", ERRORS)
@@ -71,7 +67,7 @@ def test_a_row_without_a_size_has_no_replicas_and_is_not_ready(row: str) -> None
     assert "=True" not in ROWS[row]["expected_condition"]
     status = status_of(ROWS[row])
     assert status.replicas is None
-    assert ready(status) == "False"
+    assert condition(status, "Ready")[0] == "False"
 
 
 @pytest.mark.parametrize("row", SHAPES)
@@ -86,23 +82,91 @@ def test_the_example_of_the_documentation_has_60_active_units() -> None:
     assert size(ScaleUp(rate, resume, 90), Bounds()).active == int(ROWS[SEED]["expected_replicas"])
 
 
-class TestWhereUpstreamDisagrees:
-    """The picks whose rows are not in the table, or only with the answer that is not taken."""
+def test_without_a_strategy_in_the_spec_the_one_in_status_is_upstreams_default() -> None:
+    row = ROWS["ADM-16"]
+    strategy = re.search(r"stored as (\S+)", row["note"])
+    assert strategy is not None
+    assert status_of(row).provisioning_strategy == strategy[1]
 
-    def test_requests_default_to_limits_as_in_cluster_autoscaler(self) -> None:
-        assert status_of(ROWS["DIV-06-kp"]).replicas == 4
 
-    def test_a_percentage_is_computed_in_64_bits_also_without_replicas(self) -> None:
-        assert status_of(ROWS["DIV-09-ca"]).replicas == 30_000_000
+@pytest.mark.parametrize("row", ["CA-T04", "KP-S19"])
+def test_a_buffer_that_refers_to_nothing_is_told_so(row: str) -> None:
+    assert condition(status_of(ROWS[row]), "Ready") == ("False", "NoReference")
 
-    @pytest.mark.parametrize("row", ["DIV-11-kp", "DIV-12-kp"])
-    def test_a_size_beyond_int32_is_clamped_and_the_condition_says_so(self, row: str) -> None:
-        (condition,) = (each for each in status_of(ROWS[row]).conditions if each.type == "Ready")
-        assert (condition.status, condition.reason) == ("True", "Clamped")
+
+def test_a_buffer_of_an_unknown_strategy_is_told_so() -> None:
+    row = ROWS["CA-C05"]
+    spec = CapacityBufferSpec(replicas=int(row["spec_replicas"]), provisioning_strategy="example.com/frozen")
+    status = buffer_status(spec, reference(row), generation=1)
+    assert status.replicas is None
+    assert condition(status, "Ready") == ("False", "UnsupportedStrategy")
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What is answered where the two projects differ, why, and with which words the field's description says so."""
+
+    replicas: int | None
+    reason: str
+    """Of Ready."""
+    why: str
+    field: str
+    words: str
+
+
+NO_CAP = "a cap that caps nothing is a mistake, and the larger answer costs money"
+REFUSED = "it is refused when the buffer is applied; an object stored before is answered like this"
+EXACT = "all arithmetic is exact; only the result has to fit into 32 bits"
+
+DECISIONS = {
+    "DIV-01": Decision(0, "Reconciled", "0 % of nothing is nothing", "percentage", "Of a workload at zero it is 0"),
+    "DIV-02": Decision(None, "LimitsMatchNothing", NO_CAP, "limits", "there is no size, even with replicas"),
+    "DIV-03": Decision(None, "LimitsMatchNothing", NO_CAP, "limits", "reason LimitsMatchNothing"),
+    "DIV-04": Decision(None, "LimitsMatchNothing", REFUSED, "limits", "are refused, as an empty map"),
+    "DIV-05": Decision(None, "LimitsMatchNothing", NO_CAP, "limits", "When no unit requests any of the names"),
+    "DIV-06": Decision(4, "Reconciled", "so the pod is stored", "limits", "its limit is its request"),
+    "DIV-07": Decision(0, "Reconciled", REFUSED, "limits", "and amounts below zero are"),
+    "DIV-08": Decision(None, "NoSize", "a buffer of nothing is a mistake", "scalableRef", "reason NoSize"),
+    "DIV-09": Decision(30_000_000, "Reconciled", EXACT, "percentage", "Counted exactly, beyond 32 bits too"),
+    "DIV-10": Decision(30_000_000, "Reconciled", EXACT, "percentage", "Counted exactly, beyond 32 bits too"),
+    "DIV-11": Decision(MAX_REPLICAS, "Clamped", EXACT, "limits", "beyond 2147483647 counts as that"),
+    "DIV-12": Decision(MAX_REPLICAS, "Clamped", EXACT, "limits", "reason Clamped"),
+    "DIV-13": Decision(None, "LimitsMatchNothing", REFUSED, "limits", "(requests.cpu, pods), which would cap nothing"),
+    "DIV-14": Decision(None, "LimitsMatchNothing", REFUSED, "limits", "(requests.cpu, pods), which would cap nothing"),
+}
+
+
+class TestWhereTheTwoDisagree:
+    def test_each_pair_is_decided(self) -> None:
+        assert DECISIONS.keys() == {row[:6] for row in ROWS if row.startswith("DIV-")}
+
+    @pytest.mark.parametrize("row", [row for row in ROWS if row.startswith("DIV-")])
+    def test_the_decision_is_what_the_status_says(self, row: str) -> None:
+        decision = DECISIONS[row[:6]]
+        status = status_of(ROWS[row])
+        assert (status.replicas, condition(status, "Ready")[1]) == (decision.replicas, decision.reason)
+
+    @pytest.mark.parametrize("row", [row for row in ROWS if row[:6] in DECISIONS and DECISIONS[row[:6]].why == REFUSED])
+    def test_what_is_refused_is_refused(self, row: str) -> None:
+        limits = amounts(ROWS[row]["spec_limits"])
+        with pytest.raises(SpecError, match=r"spec\.limits"):
+            parse_capacity_buffer_spec({"scalableRef": {"kind": "Job", "name": "a"}, "replicas": 3, "limits": limits})
+
+    @pytest.mark.parametrize("pair", DECISIONS)
+    def test_the_description_of_the_field_says_so(self, pair: str) -> None:
+        decision = DECISIONS[pair]
+        description = schema_of(CapacityBufferSpec)["properties"][decision.field]["description"]
+        assert decision.words in " ".join(description.split())
+
+
+@pytest.mark.parametrize(("limit", "replicas"), [("8Gi", MAX_REPLICAS), ("2147483647", MAX_REPLICAS), ("9", 9)])
+def test_a_quotient_is_exact_and_clamped_only_as_the_result(limit: str, replicas: int) -> None:
+    row = ROWS["DIV-12-kp"] | {"spec_limits": f"memory={limit}"}
+    assert buffer_status(spec_of(row), reference(row), generation=1).replicas == replicas
 
 
 class TestTheLists:
-    """A later part makes the exclusions shorter; nothing may stay in them that is covered."""
+    """Nothing may stay in them that is covered."""
 
     def test_they_name_rows_that_exist(self) -> None:
         assert NOT_COVERED.keys() <= ROWS.keys()
@@ -112,55 +176,3 @@ class TestTheLists:
         status = status_of(ROWS[row])
         native = ROWS[row]["expected_replicas"]
         assert status.replicas != (int(native) if native else None)
-
-
-def status_of(row: Row) -> CapacityBufferStatus:
-    """Return our status for the buffer and workload of a row."""
-    spec: dict[str, object] = {}
-    if row["spec_replicas"]:
-        spec["replicas"] = int(row["spec_replicas"])
-    if row["spec_percentage"]:
-        spec["percentage"] = int(row["spec_percentage"])
-    if row["spec_limits"]:
-        spec["limits"] = amounts(row["spec_limits"])
-    return buffer_status(msgspec.convert(spec, CapacityBufferSpec), reference(row), generation=1)
-
-
-def reference(row: Row) -> Workload | Unresolved:
-    """Return what the row's buffer refers to: a workload, or a PodTemplate, which has no size."""
-    if "no podTemplateRef" in row["note"] or "neither ref" in row["note"]:
-        return NO_REFERENCE
-    workload = row["scalable_replicas"]
-    return Workload(template=shape(row["pod_requests"]), replicas=int(workload) if workload else None)
-
-
-def shape(text: str) -> PodSpec:
-    """Read a pod as the table writes it: `init cpu=4 then sidecar cpu=500m ; cpu=1 + cpu=2`."""
-    *init, apps = text.split(" ; ")
-    started = [each for part in init for each in part.split(" then ")]
-    return pod_spec(
-        init=[init_container(f"i{at}", each) for at, each in enumerate(started)],
-        containers=[app_container(f"c{at}", each) for at, each in enumerate(apps.split(" + "))],
-    )
-
-
-def init_container(name: str, text: str) -> Container:
-    kind, _, requests = text.partition(" ")
-    return {"init": container, "sidecar": sidecar}[kind](name, requests=amounts(requests))
-
-
-def app_container(name: str, text: str) -> Container:
-    if text.startswith("(limits only) "):
-        return container(name, limits=amounts(text.removeprefix("(limits only) ")))
-    return container(name, requests=amounts(text))
-
-
-def amounts(text: str) -> dict[str, str]:
-    if text in ("", "(none)", "(empty map)"):
-        return {}
-    return dict(each.split("=") for each in re.split("[;,]", text))
-
-
-def ready(status: CapacityBufferStatus) -> str:
-    (condition,) = (each for each in status.conditions if each.type == "Ready")
-    return condition.status

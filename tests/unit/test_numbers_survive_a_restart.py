@@ -8,9 +8,9 @@ import pytest
 
 from moorage.cluster.status_writer import Status, StatusKey
 from moorage.handlers.operator import BUFFERS, QUOTAS, key_of
-from moorage.status.capacitybuffer import Unresolved, Workload
 from moorage.status.findings import RESOLVING
 from moorage.status.namespacequota import Trouble, View
+from moorage.status.workload import Unresolved, Workload
 from tests.builders import pod_spec
 from tests.unit.operator_states import Known, operator_state
 

@@ -10,8 +10,8 @@ import pytest
 
 from moorage.cluster.status_writer import Status, with_times, without_times
 from moorage.handlers.operator import BUFFERS, QUOTAS, key_of
-from moorage.status.capacitybuffer import Workload
 from moorage.status.namespacequota import View
+from moorage.status.workload import Workload
 from tests.builders import pod_spec, pod_use
 from tests.unit.operator_states import Known, operator_state
 

@@ -9,13 +9,13 @@ from moorage.api.capacitybuffer import (
     PodTemplateRef,
     ScalableRef,
     SizingStatus,
-    Tier,
 )
 from moorage.api.conditions import Condition
 from moorage.api.crd import CAPACITY_BUFFER, GROUP, NAMESPACE_QUOTA, VERSION, crd_documents
 from moorage.api.limits import LimitEntry
 from moorage.api.namespacequota import NamespaceQuotaDisplay, NamespaceQuotaSpec, NamespaceQuotaStatus
 from moorage.api.parse import SpecError, parse_capacity_buffer_spec, parse_namespace_quota_spec
+from moorage.api.presence import NodeGroup, NodesStatus, Tier
 from moorage.api.scopes import ScopeRequirement, ScopeSelector
 from moorage.api.validate import Problem
 
@@ -34,6 +34,8 @@ __all__ = [
     "NamespaceQuotaDisplay",
     "NamespaceQuotaSpec",
     "NamespaceQuotaStatus",
+    "NodeGroup",
+    "NodesStatus",
     "PodTemplateRef",
     "Problem",
     "ScalableRef",

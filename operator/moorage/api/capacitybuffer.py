@@ -13,9 +13,23 @@ from msgspec import Meta
 
 from moorage.api.conditions import Condition, condition_list
 from moorage.api.names import LIMITS_RULES
+from moorage.api.presence import NodesStatus, Tier
+from moorage.api.provisioning import (
+    SCHEDULES_NEED_SIZING,
+    BackendField,
+    BackendStatus,
+    DedicatedField,
+    PlacementField,
+    PreloadImagesField,
+    RefillField,
+    RefillStatus,
+    ScaleDownStabilizationField,
+    SchedulesField,
+    StandbyFallbackField,
+)
 from moorage.api.rules import Rule, rules
+from moorage.api.selector import LabelSelector
 from moorage.api.types import (
-    DURATION_PATTERN,
     Count,
     Duration,
     ObjectName,
@@ -23,21 +37,14 @@ from moorage.api.types import (
     QuantityText,
     Rate,
     doc,
-    duration_seconds,
     map_of_at_most,
+    more_than_zero,
 )
 
+_SHAPES = ("podTemplateRef", "scalableRef", "selector")
 _SIZES = ("replicas", "limits", "sizing")
 HYBRID_STRATEGY = "moorage.dev/hybrid-capacity"
 """The strategy in force when `sizing` splits the units into active and standby ones."""
-
-_MORE_THAN_ZERO = rules(
-    Rule(
-        cel=f'!self.matches(r"{DURATION_PATTERN}") || duration(self) != duration("0s")',
-        holds=lambda value: duration_seconds(value) != 0,
-        message="must be more than zero: without a cold start nothing needs to stand ready",
-    )
-)
 
 
 class PodTemplateRef(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -54,8 +61,9 @@ class ScalableRef(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             str,
             doc(
                 """
-                API group of the workload, such as apps or batch. Left out or empty: the core group
-                (ReplicationController), so a Deployment needs apiGroup: apps.
+                API group of the workload, such as apps or batch. Left out or empty: the kind is looked for in the core
+                group, then in apps and batch (Karpenter takes a Deployment for one of apps too, Cluster Autoscaler only
+                with apiGroup: apps).
                 """
             ),
             Meta(max_length=253),
@@ -101,7 +109,7 @@ class CapacityBufferSizing(msgspec.Struct, frozen=True, kw_only=True, rename="ca
             covers the pods that arrive meanwhile. More than zero.
             """
         ),
-        _MORE_THAN_ZERO,
+        more_than_zero("without a cold start nothing needs to stand ready"),
     ]
 
 
@@ -114,7 +122,7 @@ class CapacityBufferSpec(msgspec.Struct, frozen=True, kw_only=True, rename="came
             doc(
                 """
                 The PodTemplate that gives the shape of one unit. It needs a size beside it: sizing, replicas or limits
-                (percentage has no workload to refer to and is ignored). Not together with scalableRef.
+                (percentage has no workload to refer to and is ignored). Not together with scalableRef or selector.
                 """
             ),
         ]
@@ -127,7 +135,23 @@ class CapacityBufferSpec(msgspec.Struct, frozen=True, kw_only=True, rename="came
                 """
                 The workload that the buffer serves: its pods give the shape of one unit, and its replicas are what
                 percentage refers to. Any kind with a scale subresource, or Job (by its parallelism). Not together with
-                podTemplateRef. Example: {apiGroup: apps, kind: Deployment, name: web}
+                podTemplateRef or selector. Without any size beside it the buffer has none: Ready is False, reason
+                NoSize (as in Cluster Autoscaler; Karpenter would hold 0 and call that ready). Example: {apiGroup: apps,
+                kind: Deployment, name: web}
+                """
+            ),
+        ]
+        | None
+    ) = None
+    selector: (
+        Annotated[
+            LabelSelector,
+            doc(
+                """
+                Instead of scalableRef, for a workload whose kind has no scale subresource: its pods by their labels, in
+                the buffer's namespace. The newest of them gives the shape of one unit, and percentage refers to the
+                number of those that have not ended. While there is none, the shape last seen stays. Example:
+                {matchLabels: {app: web}}
                 """
             ),
         ]
@@ -171,8 +195,10 @@ class CapacityBufferSpec(msgspec.Struct, frozen=True, kw_only=True, rename="came
             doc(
                 """
                 Units as a percentage of the workload's replicas, rounded up: 20 of 11 replicas is 3; more than 100 is
-                allowed. Goes with scalableRef only. Of replicas and percentage the larger counts; with sizing it is a
-                floor. Left out: no floor.
+                allowed. Goes with scalableRef and selector only. Of replicas and percentage the larger counts; with
+                sizing it is a floor. Left out: no floor. Of a workload at zero it is 0, whatever limits would hold (as
+                in Cluster Autoscaler; Karpenter would fill limits): give replicas or sizing to keep units then. Counted
+                exactly, beyond 32 bits too.
                 """
             ),
         ]
@@ -185,9 +211,14 @@ class CapacityBufferSpec(msgspec.Struct, frozen=True, kw_only=True, rename="came
                 """
                 A cap on the sum of all units' requests: as many units as fit into every resource named here that a
                 unit requests, rounded down. With {cpu: "4"} and units that request 1500m it is 2. Names are those of
-                container requests (cpu, memory, nvidia.com/gpu), not those of quotas (requests.cpu, pods). Alone,
-                without sizing, replicas and percentage, it is the size itself. At most 100 names, at least one. Left
-                out: no cap.
+                container requests (cpu, memory, nvidia.com/gpu), not those of quotas (requests.cpu, pods), which
+                would cap nothing and are refused, as an empty map and amounts below zero are. Alone, without sizing,
+                replicas and percentage, it is the size itself. At most 100 names, at least one. Left out: no cap.
+
+                Where a unit has no request but a limit, its limit is its request, as the API server has it. When no
+                unit requests any of the names, there is no size, even with replicas: Ready is False, reason
+                LimitsMatchNothing (as in Cluster Autoscaler; Karpenter ignores such limits). A quotient beyond
+                2147483647 counts as that, and Ready says so (reason Clamped).
                 """
             ),
             map_of_at_most(100),
@@ -212,6 +243,30 @@ class CapacityBufferSpec(msgspec.Struct, frozen=True, kw_only=True, rename="came
         ]
         | None
     ) = None
+    backend: BackendField | None = None
+    standby_fallback: StandbyFallbackField | None = None
+    dedicated: DedicatedField | None = None
+    preload_images: PreloadImagesField | None = None
+    placement: PlacementField | None = None
+    refill: RefillField | None = None
+    schedules: SchedulesField | None = None
+    scale_down_stabilization: ScaleDownStabilizationField | None = None
+
+    priority: (
+        Annotated[
+            int,
+            doc(
+                """
+                Which of the namespace's buffers is served first when its quotas do not leave room for all of them: the
+                one with the higher number; of equal ones the older. It has nothing to do with the priority of pods.
+                Left out: 0.
+                """,
+                format="int32",
+            ),
+            Meta(ge=-1_000_000_000, le=1_000_000_000),
+        ]
+        | None
+    ) = None
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -220,17 +275,12 @@ class CapacityBufferSpec(msgspec.Struct, frozen=True, kw_only=True, rename="came
             message="a buffer with podTemplateRef needs a size: give sizing, replicas or limits",
         ),
         Rule(
-            cel="!has(self.podTemplateRef) || !has(self.scalableRef)",
-            holds=lambda self: "podTemplateRef" not in self or "scalableRef" not in self,
-            message="give podTemplateRef or scalableRef, not both: each sets the shape of a unit",
+            cel=f"[{', '.join(f'has(self.{each})' for each in _SHAPES)}].filter(given, given).size() <= 1",
+            holds=lambda self: len(self.keys() & set(_SHAPES)) <= 1,
+            message="give one of podTemplateRef, scalableRef and selector: each sets the shape of a unit",
         ),
+        SCHEDULES_NEED_SIZING,
     )
-
-
-class Tier(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The units of one tier."""
-
-    replicas: Annotated[Count, doc("How many units this tier should hold.")]
 
 
 class SizingStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -257,6 +307,13 @@ class SizingStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
     ] = {}
     floor: Annotated[Count, doc("The larger of replicas and percentage; missing when neither is given.")] | None = None
     cap: Annotated[Count, doc("Units that fit into limits; missing without limits.")] | None = None
+    room: (
+        Annotated[
+            Count,
+            doc("Units that the namespace's quotas leave room for; missing while that is enough. See LimitedByQuotas."),
+        ]
+        | None
+    ) = None
     explanation: Annotated[
         str,
         doc("How the numbers came about, such as: active 60 = 2 pods/s x 30s; standby 120 = 2 pods/s x 90s - 60"),
@@ -267,8 +324,8 @@ class CapacityBufferDisplay(msgspec.Struct, frozen=True, kw_only=True, rename="c
     """Short texts for the columns of `kubectl get`."""
 
     strategy: Annotated[str, doc("The strategy in force in one word: Active, Standby or Hybrid.")] = ""
-    active: Annotated[str, doc("Active units, such as 60.")] = ""
-    standby: Annotated[str, doc("Standby units, such as 120.")] = ""
+    active: Annotated[str, doc("Active units that are there and that should be, such as 52/60.")] = ""
+    standby: Annotated[str, doc("Standby units that are there and that should be, such as 120/120.")] = ""
     rate: Annotated[str, doc("The scale-up rate in force, such as 2/s; missing without sizing.")] = ""
 
 
@@ -284,9 +341,25 @@ class CapacityBufferStatus(msgspec.Struct, frozen=True, kw_only=True, rename="ca
         Annotated[Count, doc("Units that the buffer should hold, active and standby together; also served at /scale.")]
         | None
     ) = None
+    ready_replicas: (
+        Annotated[Count, doc("Units that are there, active and standby together. Missing while that is not known.")]
+        | None
+    ) = None
+    selector: Annotated[
+        str,
+        doc("Label selector of the buffer's units; also served at /scale, where autoscalers ask for one."),
+    ] = ""
     active: Annotated[Tier, doc("Units on running nodes: pods start on them at once. Used first.")] | None = None
     standby: (
         Annotated[Tier, doc("Units on suspended nodes: pods wait for a resume. They refill the active ones.")] | None
+    ) = None
+    pod_template_generation: (
+        Annotated[
+            int,
+            doc("The metadata.generation of the PodTemplate that a unit is made of; missing for other references."),
+            Meta(ge=0, extra_json_schema={"format": "int64"}),
+        ]
+        | None
     ) = None
     provisioning_strategy: Annotated[
         str,
@@ -297,7 +370,12 @@ class CapacityBufferStatus(msgspec.Struct, frozen=True, kw_only=True, rename="ca
             """
         ),
     ] = ""
+    nodes: (
+        Annotated[NodesStatus, doc("Units by nodes. Missing while no node is known that could hold a unit.")] | None
+    ) = None
     sizing: Annotated[SizingStatus, doc("The inputs that were used and how the numbers came about.")] | None = None
+    backend: Annotated[BackendStatus, doc("What makes the units exist, and why it is that.")] | None = None
+    refill: Annotated[RefillStatus, doc("Units that were taken and are not made anew.")] | None = None
     display: Annotated[CapacityBufferDisplay, doc("Short texts for the columns of kubectl get.")] | None = None
     conditions: Annotated[
         tuple[Condition, ...],
@@ -306,8 +384,21 @@ class CapacityBufferStatus(msgspec.Struct, frozen=True, kw_only=True, rename="ca
             Ready: the size is known and follows its inputs; False names what is missing, such as a template or a
             workload, and clears by itself when it appears.
 
+            Provisioned: all units are there, so that pods of their shape find room; False says how many are missing
+            and where they come from, Unknown why it cannot be told.
+
+            Infeasible: no node that is known could ever hold a unit, however empty; the message says what is in the
+            way.
+
             StandbyUnsupported: standby capacity is asked for and would buy nothing, since a resume takes no less time
             than a new node.
+
+            UnitAdmitted: the API server would admit a pod of the template, and a unit counts as it would store it:
+            with defaults, LimitRanges, priority classes, policies and webhooks. False when a trial was refused, which
+            may mean that pods of the workload will be as well; the message tells what a unit is taken for meanwhile.
+
+            LimitedByQuotas: quotas of the namespace leave room for fewer units than are wanted; the message names the
+            quotas and the buffers that were served before (see spec.priority). Units count as if they ran.
             """
         ),
     ] = ()

@@ -84,6 +84,7 @@ CAPACITY_BUFFER = Kind(
         _column("Active", ".status.display.active", "Units on running nodes."),
         _column("Standby", ".status.display.standby", "Units on suspended nodes."),
         _column("Rate", ".status.display.rate", "The scale-up rate in force."),
+        _column("Backend", ".status.backend.name", "What makes the units exist."),
         _READY,
         _REASON,
         _AGE,
@@ -102,7 +103,11 @@ def crd(each: Kind) -> Schema:
     """Return one CustomResourceDefinition."""
     subresources: Schema = {"status": {}}
     if each.scale:
-        subresources["scale"] = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
+        subresources["scale"] = {
+            "specReplicasPath": ".spec.replicas",
+            "statusReplicasPath": ".status.replicas",
+            "labelSelectorPath": ".status.selector",
+        }
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",

@@ -77,6 +77,17 @@ _CEL_IS_FRACTION = (
     "double(int(quantity(self[k]).asApproximateFloat())) != quantity(self[k]).asApproximateFloat()"
 )
 
+NO_LABEL_KEY = (
+    "not a label key: an optional lower-case DNS name and a slash, then at most 63 letters, digits, '-', '_' and '.'"
+)
+LABEL_KEY_RULES = (
+    no_key(
+        cel=f'size(k) > {LONGEST_NAME} || !k.matches(r"{QUALIFIED_NAME}")',
+        where=lambda name, _: is_malformed(name),
+        message=NO_LABEL_KEY,
+    ),
+)
+
 HARD_RULES = (
     no_key(
         cel=(

@@ -139,6 +139,21 @@ class NamespaceQuotaSpec(msgspec.Struct, frozen=True, kw_only=True, rename="came
         | None
     ) = None
 
+    buffers: (
+        Annotated[
+            Literal["Count", "Ignore"],
+            doc(
+                """
+                What the CapacityBuffers of the namespace mean for this quota. Count, also when left out: their units,
+                active and standby, take room in hard as if they ran, and hold what real pods leave: a real pod that
+                comes takes the room of units, and the buffers shrink and say so. Ignore: buffers take no room in it.
+                In Audit mode they are not cut either.
+                """
+            ),
+        ]
+        | None
+    ) = None
+
     rules: ClassVar[tuple[Rule, ...]] = (*SCOPED_NAMES_RULES, *LIMITS_RULES)
 
     @property

@@ -38,6 +38,8 @@ def _schema(kind: inspect.Type) -> Schema:
             return {"type": "array"} | _given(maxItems=kind.max_length) | {"items": _schema(kind.item_type)}
         case inspect.LiteralType():
             return {"type": "string", "enum": list(kind.values)}
+        case inspect.BoolType():
+            return {"type": "boolean"}
         case inspect.IntType():
             return {"type": "integer"} | _given(minimum=kind.ge, maximum=kind.le)
         case inspect.StrType():
@@ -80,7 +82,7 @@ def _object(kind: inspect.StructType) -> Schema:
 
 def _field(field: inspect.Field) -> Schema:
     """Return a field's schema. The models' empty values say "absent" and are no defaults of the schema."""
-    if field.default is not NODEFAULT and field.default not in (None, (), "", 0):
+    if field.default is not NODEFAULT and field.default not in (None, (), "", 0, False):
         return _schema(field.type) | {"default": field.default}
     return _schema(field.type)
 

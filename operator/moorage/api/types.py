@@ -17,7 +17,6 @@ QUANTITY_PATTERN = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkM
 RATE_PATTERN = r"^-?[0-9]{1,9}(\.[0-9]{1,9})?(/[smh])?$"
 DURATION_PATTERN = r"^-?(0|([0-9]{1,9}(\.[0-9]{1,9})?(ns|us|ms)|[0-9]{1,5}(\.[0-9]{1,9})?[smh])+)$"
 _BEYOND = (MAX_INT64 + 1) * NANO
-_DAY = 24 * 3600
 
 
 def doc(text: str, **schema: Any) -> Meta:
@@ -138,27 +137,44 @@ Rate = Annotated[
     ),
 ]
 
-Duration = Annotated[
-    str,
-    Meta(pattern=DURATION_PATTERN, max_length=32),
-    rules(
-        Rule(
-            cel=f'self.matches(r"{DURATION_PATTERN}")',
-            holds=lambda value: duration_seconds(value) is not None,
-            message="is not a duration: write a number and a unit (ms, s, m, h), such as 30s, 1m30s or 500ms",
-        ),
-        Rule(
-            cel='!self.startsWith("-")',
-            holds=lambda value: not value.startswith("-"),
-            message="must not be negative",
-        ),
-        Rule(
-            cel=f'!self.matches(r"{DURATION_PATTERN}") || duration(self) <= duration("24h")',
-            holds=lambda value: (duration_seconds(value) or 0) <= _DAY,
-            message="must be at most 24h",
-        ),
+_DURATION_RULES = (
+    Rule(
+        cel=f'self.matches(r"{DURATION_PATTERN}")',
+        holds=lambda value: duration_seconds(value) is not None,
+        message="is not a duration: write a number and a unit (ms, s, m, h), such as 30s, 1m30s or 500ms",
     ),
+    Rule(
+        cel='!self.startsWith("-")',
+        holds=lambda value: not value.startswith("-"),
+        message="must not be negative",
+    ),
+)
+
+
+def _at_most_hours(hours: int) -> Rule:
+    return Rule(
+        cel=f'!self.matches(r"{DURATION_PATTERN}") || duration(self) <= duration("{hours}h")',
+        holds=lambda value: (duration_seconds(value) or 0) <= hours * 3600,
+        message=f"must be at most {hours}h",
+    )
+
+
+Duration = Annotated[str, Meta(pattern=DURATION_PATTERN, max_length=32), rules(*_DURATION_RULES, _at_most_hours(24))]
+DurationOfAWeek = Annotated[
+    str, Meta(pattern=DURATION_PATTERN, max_length=32), rules(*_DURATION_RULES, _at_most_hours(7 * 24))
 ]
+
+
+def more_than_zero(why: str) -> Meta:
+    """Refuse a duration of zero, with the reason."""
+    return rules(
+        Rule(
+            cel=f'!self.matches(r"{DURATION_PATTERN}") || duration(self) != duration("0s")',
+            holds=lambda value: duration_seconds(value) != 0,
+            message=f"must be more than zero: {why}",
+        )
+    )
+
 
 Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 ObjectName = Annotated[str, Meta(min_length=1, max_length=253)]

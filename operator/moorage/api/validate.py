@@ -102,6 +102,7 @@ def _wrong_type(value: Any, schema: Schema) -> str | None:
         "integer": is_integer,
         "object": isinstance(value, dict),
         "array": isinstance(value, list),
+        "boolean": isinstance(value, bool),
     }[schema["type"]]
     return None if fits else f"must be of type {schema['type']}, not {_shown(value)}"
 

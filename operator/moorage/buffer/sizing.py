@@ -15,6 +15,7 @@ from fractions import Fraction
 from math import ceil
 
 from moorage.buffer.rate import duration_text, rate_text
+from moorage.buffer.stabilization import Target
 from moorage.quantity import NANO
 
 MAX_REPLICAS = 2**31 - 1
@@ -58,7 +59,9 @@ class Bounds:
 
     `limits` caps the sum of the units' requests and `unit` is what one unit requests, both in nano-units by resource.
     `workload_replicas` is the size of the workload that `percentage` refers to; without a workload it is None and
-    `percentage` is ignored, as upstream does.
+    `percentage` is ignored, as upstream does. `room` is how many units the namespace's quotas leave room for, when that
+    is fewer than all. `held` is a size that is kept for now although less is wanted, and `withheld` how many units are
+    missing because what was taken is not made anew.
     """
 
     replicas: int | None = None
@@ -66,6 +69,9 @@ class Bounds:
     workload_replicas: int | None = None
     limits: Mapping[str, int] | None = None
     unit: Mapping[str, int] | None = None
+    room: int | None = None
+    held: Target | None = None
+    withheld: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +82,11 @@ class Size:
     active: int
     standby: int
     bound_by: str
-    """What decided the total: `rate`, `replicas`, `percentage`, `limits` or `int32`."""
+    """What decided the total: `rate`, `replicas`, `percentage`, `limits`, `stabilization`, `refill`, `quotas` or
+    `int32`."""
     floor: int | None
     cap: int | None
+    room: int | None
     explanation: str
 
 
@@ -105,9 +113,20 @@ def size(scale_up: ScaleUp | None, bounds: Bounds, strategy: Strategy | None = N
         total, bound_by = cap if cap is not None else total, "limits"
     if total > MAX_REPLICAS:
         total, bound_by = MAX_REPLICAS, "int32"
+    wanted = total
+    if bounds.held is not None and bounds.held.replicas > total:
+        total, bound_by = bounds.held.replicas, "stabilization"
+    if bounds.withheld and total:
+        total, bound_by = max(total - bounds.withheld, 0), "refill"
+    if bounds.room is not None and bounds.room < total:
+        total, bound_by = bounds.room, "quotas"
     active, standby = _split(total, scale_up, strategy)
-    result = Size(total, active, standby, bound_by, floor, cap, explanation="")
-    explanation = "; ".join([*_explain(result, scale_up, strategy), *_notes(result, floor_text)])
+    if bounds.held is not None:
+        active = min(max(active, bounds.held.active), total)
+        standby = total - active
+    result = Size(total, active, standby, bound_by, floor, cap, bounds.room, explanation="")
+    notes = [*_notes(result, floor_text), *_notes_on_time(bounds, wanted)]
+    explanation = "; ".join([*_explain(result, scale_up, strategy), *notes])
     return replace(result, explanation=explanation)
 
 
@@ -172,6 +191,19 @@ def _notes(result: Size, floor_text: str) -> list[str]:
         notes.append(f"cap {result.cap} {_cap_state(result, result.cap)}")
     if result.bound_by == "int32":
         notes.append(f"{MAX_REPLICAS} is the largest count that Kubernetes stores")
+    if result.bound_by == "quotas":
+        notes.append(f"quotas leave room for {result.room}, which decides")
+    return notes
+
+
+def _notes_on_time(bounds: Bounds, wanted: int) -> list[str]:
+    notes = []
+    if bounds.held is not None:
+        kept = f"{bounds.held.replicas} with {bounds.held.active} active"
+        notes.append(f"{kept} is kept for now by scaleDownStabilization, {wanted} is wanted")
+    if bounds.withheld:
+        units = "1 unit that was taken is" if bounds.withheld == 1 else f"{bounds.withheld} units that were taken are"
+        notes.append(f"{units} not made anew (refill)")
     return notes
 
 
@@ -179,19 +211,23 @@ def _floor_state(result: Size, floor: int) -> str:
     if result.bound_by in ("replicas", "percentage"):
         return "decides"
     if floor > result.replicas:
-        return "is cut" if result.bound_by == "int32" else "is cut by the cap"
+        return f"is cut{_CUT_BY.get(result.bound_by, '')}"
     return "is just met" if floor == result.replicas else "is exceeded"
 
 
 def _cap_state(result: Size, cap: int) -> str:
     if result.bound_by == "limits":
         return "decides"
+    if result.replicas > cap:
+        return "is exceeded for now"
     return "is just reached" if cap == result.replicas else "is not reached"
 
 
 def _explain(result: Size, scale_up: ScaleUp | None, strategy: Strategy | None) -> list[str]:
     """Say how each tier's units came about."""
     total, active, standby = result.replicas, result.active, result.standby
+    if active and standby and (scale_up is None or strategy is not None):
+        return [f"active {active}", f"standby {standby}"]  # one of them is kept from another strategy
     if scale_up is None:
         tier, source = "standby" if strategy is Strategy.STANDBY else "active", _SOURCE.get(result.bound_by)
         return [f"{tier} {total} from {source}" if source else f"{tier} {total}"]
@@ -213,6 +249,7 @@ def _explain(result: Size, scale_up: ScaleUp | None, strategy: Strategy | None) 
     ]
 
 
+_CUT_BY = {"limits": " by the cap", "quotas": " by quotas", "refill": " by refill"}
 _SOURCE = {
     "replicas": "spec.replicas",
     "percentage": "spec.percentage",

@@ -8,6 +8,8 @@ import sys
 
 import click
 
+from moorage.backends.plan import PAUSE_IMAGE
+
 
 @click.command()
 @click.option("-n", "--namespace", "namespaces", multiple=True, help="Work in this namespace only; repeat for more.")
@@ -19,6 +21,20 @@ import click
     "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format of the log."
 )
 @click.option("-v", "--verbose", is_flag=True, help="Log what is done to each object.")
+@click.option(
+    "--wait-for-autoscaler",
+    default=60.0,
+    show_default=True,
+    help="Seconds that a controller of autoscaling.x-k8s.io has to answer on a buffer's object before placeholders are "
+    "used (backend Auto).",
+)
+@click.option(
+    "--max-placeholders",
+    default=5000,
+    show_default=True,
+    help="Pods that one buffer may have as placeholders (backend Placeholder).",
+)
+@click.option("--pause-image", default=PAUSE_IMAGE, show_default=True, help="Image of the placeholders.")
 @click.option(
     "--verify-interval",
     default=900.0,
@@ -36,7 +52,7 @@ import click
     default="",
     help="Where the webhook's certificate is kept. Default: the pod's own namespace, else moorage-system.",
 )
-def run(
+def run(  # noqa: PLR0913 - one for each flag
     *,
     namespaces: tuple[str, ...],
     kubeconfig: str | None,
@@ -45,19 +61,24 @@ def run(
     port: int,
     log_format: str,
     verbose: bool,
+    wait_for_autoscaler: float,
+    max_placeholders: int,
+    pause_image: str,
     verify_interval: float,
     webhook_port: int,
     system_namespace: str,
 ) -> int:
     """Run the operator until it is told to end (Ctrl-C or SIGTERM).
 
-    It counts pods for NamespaceQuotas, sizes CapacityBuffers and writes both into their status. The definitions must be
-    in the cluster first: moorage crds | kubectl apply --server-side -f -
+    It counts pods for NamespaceQuotas, sizes CapacityBuffers, makes what holds their units, and writes all of it into
+    their status. The definitions must be in the cluster first: moorage crds | kubectl apply --server-side -f -
 
     Exit code 0 when it was told to end, 1 when it cannot run, such as without a way to the API server.
     """
     # These take most of a second to import, which the other commands need not wait for.
+    from moorage.backends.choice import Patience  # noqa: PLC0415
     from moorage.cluster.errors import ClusterError  # noqa: PLC0415
+    from moorage.handlers.provisioning import Limits  # noqa: PLC0415
     from moorage.run import Operator, Options  # noqa: PLC0415
 
     _configure_logging(verbose=verbose, as_json=log_format == "json")
@@ -68,6 +89,11 @@ def run(
         host=host,
         port=port,
         verify_interval=verify_interval,
+        provisioning=Limits(
+            patience=Patience(first=wait_for_autoscaler, later=5 * wait_for_autoscaler),
+            most_placeholders=max_placeholders,
+            pause_image=pause_image,
+        ),
         webhook_port=webhook_port,
         system_namespace=system_namespace,
     )

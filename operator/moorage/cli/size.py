@@ -15,7 +15,8 @@ from moorage.cli.errors import BadInput
 from moorage.cli.output import columns, emit, output_option
 from moorage.cli.quotas import read_template
 from moorage.objects import PodSpec
-from moorage.status.capacitybuffer import Workload, buffer_size
+from moorage.status.capacitybuffer import buffer_size
+from moorage.status.workload import Workload
 
 
 @click.command()

@@ -159,9 +159,10 @@ class Client:
         query = {"force": "true" if force else "false"} | dict(params or {})
         return await self.patch(path, body, "application/apply-patch+yaml", query)
 
-    async def delete(self, path: str, *, uid: str) -> None:
-        """DELETE an object, unless another one has taken its name (a conflict)."""
-        await self._call("DELETE", path, body={"preconditions": {"uid": uid}})
+    async def delete(self, path: str, *, uid: str = "") -> None:
+        """DELETE an object, in the background what it owns; with `uid` only if it still is that one."""
+        body = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
+        await self._call("DELETE", path, body=body | ({"preconditions": {"uid": uid}} if uid else {}))
 
     async def watch(
         self,

@@ -48,6 +48,7 @@ class Feed(Generic[R]):
         sink: Sink[R],
         *,
         field_selector: str = "",
+        label_selector: str = "",
         accept: str = JSON,
         pace: Pace | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -67,6 +68,8 @@ class Feed(Generic[R]):
         """The field selector that the held records were listed with; None before the first list."""
         self.field_selector = field_selector
         """The field selector that is wanted."""
+        self.label_selector = label_selector
+        """The label selector, which stays the same."""
 
         self._client = client
         self._accept = accept
@@ -180,7 +183,9 @@ class Feed(Generic[R]):
         self._intake.begin()
         version = ""
         async with aclosing(
-            self._client.list_pages(self.path, selecting(selector), limit=self._pace.page_size, accept=self._accept)
+            self._client.list_pages(
+                self.path, selecting(selector, self.label_selector), limit=self._pace.page_size, accept=self._accept
+            )
         ) as pages:
             async for page in pages:
                 self.refusal = None
@@ -215,7 +220,7 @@ class Feed(Generic[R]):
 
     async def _open_watch(self, selector: str) -> LineStream:
         seconds = self._pace.watch * (1 + self._random())
-        params = selecting(selector) | {
+        params = selecting(selector, self.label_selector) | {
             "allowWatchBookmarks": "true",
             "timeoutSeconds": str(max(1, round(seconds))),
         }

@@ -100,6 +100,11 @@ class StatusWriter:
             return
         self.mark(key)
 
+    def held(self, key: StatusKey) -> Mapping[str, Any]:
+        """Return the status that the API server holds, as far as we know."""
+        held = self._held.get(key)
+        return held.status if held is not None else {}
+
     def forget(self, key: StatusKey) -> None:
         """Stop writing an object that was deleted."""
         self._held.pop(key, None)

@@ -90,7 +90,7 @@ class Verifier(Generic[R]):
         return await compare(
             self._client,
             self._feed.path,
-            selecting(self._feed.held_selector) | {"resourceVersion": version},
+            selecting(self._feed.held_selector, self._feed.label_selector) | {"resourceVersion": version},
             decode=self._decode,
             held=dict(self._sink.snapshot()),
             accept=self._accept,

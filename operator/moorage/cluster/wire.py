@@ -58,9 +58,10 @@ decode_page = msgspec.json.Decoder(Page).decode
 _decode_object = msgspec.json.Decoder(_Object).decode
 
 
-def selecting(field_selector: str | None) -> dict[str, str]:
-    """Return the parameter for a field selector; none for none."""
-    return {"fieldSelector": field_selector} if field_selector else {}
+def selecting(field_selector: str | None, label_selector: str = "") -> dict[str, str]:
+    """Return the parameters for a field and a label selector; none for none."""
+    selectors = {"fieldSelector": field_selector or "", "labelSelector": label_selector}
+    return {name: selector for name, selector in selectors.items() if selector}
 
 
 def decode_meta(encoded: bytes | msgspec.Raw) -> ObjectMeta:

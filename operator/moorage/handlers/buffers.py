@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +10,26 @@ import msgspec
 
 from moorage.api import SpecError, parse_capacity_buffer_spec
 from moorage.api.capacitybuffer import CapacityBufferSpec, CapacityBufferStatus
-from moorage.cluster.references import Reference
-from moorage.status.capacitybuffer import NO_REFERENCE, Unresolved, Workload, buffer_status, unsized_buffer_status
+from moorage.api.labels import unit_selector
+from moorage.buffer.quotas import Asking, Quota, Share, share_out
+from moorage.buffer.sizing import SizingError
+from moorage.cluster.reference import AnyReference, PodsReference, Reference
+from moorage.handlers.alarms import Alarms
+from moorage.handlers.lives import Lives
+from moorage.objects import PodSpec
+from moorage.status.buffer_quotas import asking
+from moorage.status.capacitybuffer import buffer_size, buffer_status, unsized_buffer_status
+from moorage.status.findings import RESOLVING
+from moorage.status.provisioning import with_adjustment, with_schedule
+from moorage.status.workload import NO_REFERENCE, SHAPE_UNKNOWN, Unresolved, Workload
 
 BufferKey = tuple[str, str]
 """Namespace and name of a buffer."""
+
+Shares = Mapping[str, Share] | Unresolved
+"""What quotas leave of the buffers of a namespace, by name; or why that is not known."""
+
+_OTHERS_PENDING = Unresolved(RESOLVING, "what the namespace's buffers ask of its quotas is being read", pending=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,70 +37,180 @@ class _Known:
     generation: int
     spec: CapacityBufferSpec | str
     """The spec, or what is wrong with it."""
-    reference: Reference | None
+    reference: AnyReference | None
+    created: str
 
 
 class Buffers:
-    """Knows every CapacityBuffer and what it refers to.
+    """Knows every CapacityBuffer, what it refers to, and what quotas leave of it.
 
-    `resolve` returns what is known of a referenced object.
+    `resolve` returns what is known of a referenced object, `rooms` the quotas of a namespace, `lives` what time does.
     """
 
-    def __init__(self, resolve: Callable[[Reference], Workload | Unresolved]) -> None:
+    def __init__(
+        self,
+        resolve: Callable[[AnyReference], Workload | Unresolved],
+        rooms: Callable[[str], Sequence[Quota] | Unresolved] = lambda _: (),
+        lives: Lives | None = None,
+    ) -> None:
+        self.lives = lives or Lives(Alarms(lambda _: None))
         self._resolve = resolve
-        self._known: dict[BufferKey, _Known] = {}
+        self._rooms = rooms
+        self._known: dict[str, dict[str, _Known]] = {}
+        """By namespace and name."""
+        self._shares: dict[str, Shares] = {}
+        """By namespace."""
 
-    def accept(self, namespace: str, name: str, *, generation: int, spec: Mapping[str, Any]) -> None:
-        """Take in a spec, good or bad."""
+    def accept(
+        self,
+        namespace: str,
+        name: str,
+        *,
+        generation: int,
+        spec: Mapping[str, Any],
+        created: str = "",
+        status: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Take in a spec, good or bad; `created` is the buffer's creationTimestamp, `status` what is stored of it."""
+        self.lives.begin((namespace, name), status or {})
+        known = self._known.setdefault(namespace, {})
         try:
             parsed = parse_capacity_buffer_spec(dict(spec), allow_unknown=True)
         except (SpecError, ValueError) as error:
-            self._known[namespace, name] = _Known(generation, str(error), None)
+            known[name] = _Known(generation, str(error), None, created)
         else:
-            self._known[namespace, name] = _Known(generation, parsed, _reference(namespace, parsed))
+            known[name] = _Known(generation, parsed, _reference(namespace, parsed), created)
 
     def remove(self, namespace: str, name: str) -> None:
         """Forget a buffer that was deleted."""
-        self._known.pop((namespace, name), None)
+        self.lives.end((namespace, name))
+        known = self._known.get(namespace, {})
+        known.pop(name, None)
+        if not known:
+            self._known.pop(namespace, None)
+            self._shares.pop(namespace, None)
+
+    def share_out(self, namespace: str) -> list[BufferKey]:
+        """Share out anew what the quotas of a namespace leave; return the buffers that get another share than before.
+
+        To be called when a buffer, what it refers to, or a quota of the namespace changed.
+        """
+        if namespace not in self._known:
+            return []
+        before, now = self._shares.get(namespace, {}), self._shared(namespace)
+        self._shares[namespace] = now
+        if isinstance(before, Unresolved) or isinstance(now, Unresolved):
+            return [(namespace, name) for name in self._known[namespace]] if before != now else []
+        return [(namespace, name) for name in self._known[namespace] if before.get(name) != now.get(name)]
 
     def status(self, namespace: str, name: str) -> CapacityBufferStatus | None:
         """Return the status that a buffer should have now, or None when it is not known."""
-        known = self._known.get((namespace, name))
+        known = self._known.get(namespace, {}).get(name)
         if known is None:
             return None
+        return msgspec.structs.replace(self._status(namespace, name, known), selector=unit_selector(name))
+
+    def _status(self, namespace: str, name: str, known: _Known) -> CapacityBufferStatus:
         if isinstance(known.spec, str):
             message = f"{known.spec}; the buffer has no size until it is corrected"
             return unsized_buffer_status("InvalidSpec", message, generation=known.generation)
-        found = self._resolve(known.reference) if known.reference is not None else NO_REFERENCE
         try:
-            return buffer_status(known.spec, found, generation=known.generation)
+            share, found = self._share(namespace, name), self._found(known)
+            in_force = self.lives.scheduled((namespace, name), known.spec)
+            adjustment = self.lives.adjust((namespace, name), in_force.spec, found)
+            status = buffer_status(
+                in_force.spec, found, generation=known.generation, share=share, adjustment=adjustment
+            )
+            return with_adjustment(with_schedule(status, in_force, known.spec), adjustment)
         except ValueError as error:
             return unsized_buffer_status("InvalidSpec", str(error), generation=known.generation)
 
-    def desired(self, namespace: str, name: str) -> dict[str, Any] | None:
-        """Return the same as it is written to the API server."""
-        status = self.status(namespace, name)
-        return msgspec.to_builtins(status) if status is not None else None
+    def by_choice(self) -> list[BufferKey]:
+        """Return all buffers, those first that have the first choice: of higher priority, then older."""
+        return [key for key, _ in sorted(self._all(), key=_first_choice)]
 
-    def references(self) -> set[Reference]:
+    def unit(self, namespace: str, name: str) -> tuple[CapacityBufferSpec, bytes] | None:
+        """Return a buffer's spec and the pod template of a unit as JSON, empty when there is none; None: not known."""
+        known = self._known.get(namespace, {}).get(name)
+        if known is None or isinstance(known.spec, str):
+            return None
+        found = self._found(known)
+        return known.spec, b"" if isinstance(found, Unresolved) else found.encoded
+
+    def references(self) -> set[AnyReference]:
         """Return everything that buffers refer to."""
-        return {known.reference for known in self._known.values() if known.reference is not None}
+        return {known.reference for _, known in self._all() if known.reference is not None}
 
-    def referring_to(self, reference: Reference) -> list[BufferKey]:
+    def referring_to(self, reference: AnyReference) -> list[BufferKey]:
         """Return the buffers that refer to an object."""
-        return [key for key, known in self._known.items() if known.reference == reference]
+        return [key for key, known in self._all() if known.reference == reference]
+
+    def namespaces(self) -> list[str]:
+        """Return the namespaces that have buffers."""
+        return list(self._known)
+
+    def _found(self, known: _Known) -> Workload | Unresolved:
+        return self._resolve(known.reference) if known.reference is not None else NO_REFERENCE
+
+    def _share(self, namespace: str, name: str) -> Share | Unresolved | None:
+        if namespace not in self._shares:
+            self.share_out(namespace)
+        shares = self._shares[namespace]
+        return shares if isinstance(shares, Unresolved) else shares.get(name, SHAPE_UNKNOWN)
+
+    def _shared(self, namespace: str) -> Shares:
+        rooms = self._rooms(namespace)
+        if isinstance(rooms, Unresolved):
+            return rooms
+        asked: list[Asking] = []
+        for name, known in self._known[namespace].items():
+            found = self._found(known)
+            if isinstance(found, Unresolved) and found.pending and rooms:
+                return _OTHERS_PENDING  # it may be served before others, so none can be served yet
+            asked += self._asked((namespace, name), known, found, any_shape=not rooms)
+        return share_out(rooms, asked)
+
+    def _asked(self, key: BufferKey, known: _Known, found: Workload | Unresolved, *, any_shape: bool) -> list[Asking]:
+        """Return what a buffer asks quotas for: nothing while it has no size, or no shape and that matters."""
+        if isinstance(known.spec, str) or isinstance(found, Unresolved):
+            return []
+        template = found.template or (PodSpec() if any_shape else None)
+        if template is None:
+            return []
+        try:
+            in_force = self.lives.scheduled(key, known.spec).spec
+            size = buffer_size(in_force, found, adjustment=self.lives.adjust(key, in_force, found))
+            if isinstance(size, SizingError):
+                return []
+            priority = known.spec.priority or 0
+            return [asking(key[1], template, units=size.replicas, priority=priority, created=known.created)]
+        except ValueError:
+            return []
+
+    def _all(self) -> Iterator[tuple[BufferKey, _Known]]:
+        for namespace, buffers in self._known.items():
+            for name, known in buffers.items():
+                yield (namespace, name), known
 
     def __iter__(self) -> Iterator[BufferKey]:
-        return iter(list(self._known))
+        return iter([key for key, _ in self._all()])
 
     def __len__(self) -> int:
-        return len(self._known)
+        return sum(map(len, self._known.values()))
 
 
-def _reference(namespace: str, spec: CapacityBufferSpec) -> Reference | None:
+def _first_choice(buffer: tuple[BufferKey, _Known]) -> tuple[int, str, BufferKey]:
+    key, known = buffer
+    priority = 0 if isinstance(known.spec, str) else known.spec.priority or 0
+    return (-priority, known.created, key)
+
+
+def _reference(namespace: str, spec: CapacityBufferSpec) -> AnyReference | None:
     if spec.pod_template_ref is not None:
         return Reference(namespace, None, "PodTemplate", spec.pod_template_ref.name)
     if spec.scalable_ref is not None:
         ref = spec.scalable_ref
         return Reference(namespace, ref.api_group or None, ref.kind, ref.name)
+    if spec.selector is not None:
+        return PodsReference(namespace, spec.selector.text)
     return None

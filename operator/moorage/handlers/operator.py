@@ -8,14 +8,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import kopf
+import msgspec
 
 from moorage.cluster.credentials import CredentialsSource
-from moorage.cluster.references import Reference
+from moorage.cluster.reference import AnyReference
 from moorage.cluster.status_writer import Status, StatusKey, StatusWriter
 from moorage.handlers.buffers import Buffers
+from moorage.handlers.presence import Presence
+from moorage.handlers.provisioning import Provisioning
 from moorage.handlers.quotas import Quotas
 from moorage.quota.ledger import Ledger
 from moorage.status.findings import is_provisional
+from moorage.status.presence import with_presence
 
 GROUP, VERSION = "moorage.dev", "v1alpha1"
 QUOTAS, BUFFERS = "namespacequotas", "capacitybuffers"
@@ -38,25 +42,61 @@ class OperatorState:
         self.ledger = ledger
         self.quotas = quotas
         self.buffers = buffers
+        self.provisioning: Provisioning | None = None
+        """Makes the units; None where nothing is to be made."""
+        self.presence: Presence | None = None
+        """Tells what is there of each buffer; None where nobody looks."""
         self.specs_changed: Callable[[], None] = lambda: None
         """Called when a spec came, changed or went."""
         self.labelled: Callable[[StatusKey, Mapping[str, str]], None] = lambda *_: None
         """Called with the labels of one of our objects whenever it was seen."""
         self._uids: dict[StatusKey, str] = {}
         self._described: set[StatusKey] = set()
-        """Objects that had a status when their spec was last taken in."""
+        """Objects that have had a status since their spec was last taken in."""
 
     def __copy__(self) -> OperatorState:
         """kopf copies the memo for each object; they all share this one."""
         return self
 
-    def accept(self, key: StatusKey, *, uid: str, generation: int, spec: dict[str, Any], described: bool) -> None:
+    def accept(
+        self,
+        key: StatusKey,
+        *,
+        uid: str,
+        generation: int,
+        spec: dict[str, Any],
+        described: bool,
+        created: str = "",
+        status: Status | None = None,
+    ) -> None:
         """Take in the spec of one of our objects; `described` tells whether it has a status already."""
         self._uids[key] = uid
         (self._described.add if described else self._described.discard)(key)
-        self._book(key.plural).accept(key.namespace, key.name, generation=generation, spec=spec)
+        if key.plural == BUFFERS:
+            self.buffers.accept(
+                key.namespace, key.name, generation=generation, spec=spec, created=created, status=status
+            )
+        else:
+            self.quotas.accept(key.namespace, key.name, generation=generation, spec=spec)
         self.specs_changed()
         self.writer.mark(key)
+        self.shares_changed(key.namespace)
+
+    def observe(
+        self,
+        key: StatusKey,
+        *,
+        uid: str,
+        resource_version: int,
+        status: Status,
+        annotations: Mapping[str, str] | None = None,
+    ) -> None:
+        """Take in what the API server holds for one of our objects."""
+        if status and self._uids.get(key) == uid:
+            self._described.add(key)
+        if key.plural == BUFFERS and self.provisioning is not None:
+            self.provisioning.observe((key.namespace, key.name), uid=uid, annotations=annotations or {}, status=status)
+        self.writer.observe(key, uid=uid, resource_version=resource_version, status=status)
 
     def adopt(self, key: StatusKey, status: Mapping[str, Any]) -> None:
         """Go on from numbers that only the stored status has: counted by an operator before us, or another replica."""
@@ -70,8 +110,11 @@ class OperatorState:
         self._uids.pop(key, None)
         self._described.discard(key)
         self._book(key.plural).remove(key.namespace, key.name)
+        if key.plural == BUFFERS and self.provisioning is not None:
+            self.provisioning.remove((key.namespace, key.name))
         self.writer.forget(key)
         self.specs_changed()
+        self.shares_changed(key.namespace)
 
     def uid(self, key: StatusKey) -> str | None:
         """Return the uid of one of our objects."""
@@ -80,6 +123,10 @@ class OperatorState:
     def known(self) -> dict[StatusKey, str]:
         """Return the uids of the objects that are known now."""
         return dict(self._uids)
+
+    def knows(self, key: StatusKey) -> bool:
+        """Whether an object has been taken in."""
+        return key in self._uids
 
     def remove_gone(self, known: Mapping[StatusKey, str], alive: Mapping[StatusKey, str]) -> None:
         """Forget objects that were known before a list of those that are alive, and are not in it (keys to uids).
@@ -97,13 +144,42 @@ class OperatorState:
         An object that was described before, such as by an operator that was restarted, keeps its numbers while they
         are found out anew: whoever reads them, autoscalers at /scale above all, must not take "not yet" for 0.
         """
-        status = self._book(key.plural).desired(key.namespace, key.name)
+        if key.plural == QUOTAS:
+            status = self.quotas.desired(key.namespace, key.name)
+        else:
+            status = self._desired_buffer(key.namespace, key.name)
         return None if status is not None and key in self._described and is_provisional(status) else status
 
-    def reference_changed(self, reference: Reference) -> None:
-        """Have the buffers sized anew that refer to an object."""
+    def _desired_buffer(self, namespace: str, name: str) -> Status | None:
+        """Return a buffer's status, having had made what it takes; None while what makes its units is not known."""
+        status, unit = self.buffers.status(namespace, name), self.buffers.unit(namespace, name)
+        if status is not None and unit is not None and self.provisioning is not None:
+            spec, template = unit
+            status = self.provisioning.complete((namespace, name), spec, template, status)
+        if status is not None and self.presence is not None:
+            seen = self.presence.seen((namespace, name))
+            status = with_presence(status, seen, generation=status.observed_generation)
+        return msgspec.to_builtins(status) if status is not None else None
+
+    def buffer_changed(self, namespace: str, name: str) -> None:
+        """Have a buffer looked at again for a reason that is not in its spec."""
+        self.writer.mark(key_of(BUFFERS, namespace, name))
+
+    def buffer_due(self, namespace: str, name: str) -> None:
+        """Have a buffer looked at again since time may have changed its size."""
+        self.buffer_changed(namespace, name)
+        self.shares_changed(namespace)
+
+    def reference_changed(self, reference: AnyReference) -> None:
+        """Have the buffers sized anew that refer to an object or to pods."""
         for namespace, name in self.buffers.referring_to(reference):
             self.writer.mark(key_of(BUFFERS, namespace, name))
+        self.shares_changed(reference.namespace)
+
+    def shares_changed(self, namespace: str) -> None:
+        """Share out anew what the quotas of a namespace leave, and have the buffers sized anew that this concerns."""
+        for key in self.buffers.share_out(namespace):
+            self.writer.mark(key_of(BUFFERS, *key))
 
     def _book(self, plural: str) -> Quotas | Buffers:
         return self.quotas if plural == QUOTAS else self.buffers
@@ -125,6 +201,8 @@ def registry(credentials: CredentialsSource) -> kopf.OperatorRegistry:
             generation=int(meta["generation"]),
             spec=body.get("spec") or {},
             described=bool(body.get("status")),
+            created=meta["creationTimestamp"],
+            status=dict(body.get("status") or {}),
         )
         memo.adopt(key, body.get("status") or {})
 
@@ -138,7 +216,13 @@ def registry(credentials: CredentialsSource) -> kopf.OperatorRegistry:
         version = int(meta["resourceVersion"])
         status = body.get("status") or {}
         memo.adopt(key, status)
-        memo.writer.observe(key, uid=meta["uid"], resource_version=version, status=status)
+        memo.observe(
+            key,
+            uid=meta["uid"],
+            resource_version=version,
+            status=status,
+            annotations=meta.get("annotations") or {},
+        )
 
     # The ids are what the log and kopf's annotations name a handler by.
     kopf.on.login(registry=handlers, id="login")(login)

@@ -17,6 +17,7 @@ from moorage.cluster.errors import ClusterError
 from moorage.cluster.feed import Feed, Pace
 from moorage.cluster.wire import parse_resource_version
 from moorage.handlers.counting import UNFINISHED, LedgerSink, accepted, decoder
+from moorage.handlers.residents import PodSink, Residents
 from moorage.objects import DeviceClass
 from moorage.quota.ledger import Ledger
 from moorage.quota.names import DEVICE_CLAIMS, PODS
@@ -109,11 +110,17 @@ class Watched:
             watches.client,
             resource.path(namespace),
             decoder(resource, watches.shapes, classes),
-            LedgerSink(watches.ledger, self.label, namespace=namespace, changed=watches.changed),
+            self._sink(namespace),
             field_selector=watches.pod_selector if self.label == PODS else "",
             accept=accepted(resource),
             pace=watches.pace,
         )
+
+    def _sink(self, namespace: str | None) -> LedgerSink:
+        watches = self._watches
+        if self.label == PODS:
+            return PodSink(watches.ledger, watches.residents, namespace=namespace, changed=watches.changed)
+        return LedgerSink(watches.ledger, self.label, namespace=namespace, changed=watches.changed)
 
     async def _find(self) -> Resource:
         attempts = self._watches.client.backoff.attempts()
@@ -174,6 +181,7 @@ class Watches:
         """The namespaces that are watched, each for itself; None for all."""
         self.changed = changed
         self.pace = pace
+        self.residents = Residents(ledger)
         self.shapes = Shapes()
         self.pod_selector = UNFINISHED
         self._watched: dict[str, tuple[Watched, asyncio.Task[None] | None]] = {}
@@ -193,6 +201,20 @@ class Watches:
         for feed in self._watched[PODS][0].feeds.values():
             feed.set_field_selector(self.pod_selector)
         self._arrange()
+
+    def want_labels(self, keys: frozenset[str] | None) -> bool:
+        """Keep at least these labels of pods from now on, None for none at all.
+
+        Tells whether pods are listed anew, since there are labels among them that were not kept before.
+        """
+        held = self.shapes.label_keys
+        if keys is None or (held is not None and keys <= held):
+            self.shapes.label_keys = keys if keys is None else held
+            return False
+        self.shapes.label_keys = keys | (held or frozenset())
+        for feed in self.pod_feeds:
+            feed.relist("further labels of pods are needed")
+        return True
 
     def view(self, resource: str, namespace: str | None = None) -> View:
         """Return how well a resource is known, in one namespace or everywhere that is watched."""
@@ -222,6 +244,11 @@ class Watches:
     async def is_aggregated(self, resource: Resource) -> bool:
         """Whether a resource is served by an aggregated API server, as far as we may find out."""
         return self.clusterwide and await is_aggregated(self.client, resource)
+
+    @property
+    def pod_feeds(self) -> list[Feed[ObjectUse]]:
+        """The feeds of pods that run now."""
+        return list(self._watched[PODS][0].feeds.values())
 
     @property
     def feeds(self) -> list[Feed[ObjectUse]]:

@@ -12,6 +12,8 @@ import msgspec
 from moorage.objects import ObjectMeta
 from moorage.quota.scopes import ClaimFacts, ScopeFacts
 
+Labels = tuple[tuple[str, str], ...]
+
 Facts = ScopeFacts | ClaimFacts | None
 """What scopes can ask about an object; None when no scope ever selects its kind."""
 
@@ -48,6 +50,10 @@ class ObjectUse(msgspec.Struct, frozen=True, gc=False):
     """The uid of the pod that it belongs to, if it does to one, as volumes and devices for one pod do."""
     claim: Claimed | None = None
     """How a claim for devices and its pod share what they ask for."""
+    node: str = ""
+    """The node that a pod runs on; empty until it has one, and for everything else."""
+    labels: Labels | None = None
+    """Those of a pod's labels that somebody looks at, sorted; None while nobody does."""
 
     @property
     def holder(self) -> str:
@@ -71,8 +77,11 @@ class Shapes:
     """Makes records; equal shapes are one object in memory, for as long as any record has that shape."""
 
     def __init__(self) -> None:
+        self.label_keys: frozenset[str] | None = None
+        """Which labels of pods are kept, so that few pods differ in them; None for nobody looks at any."""
         self._shapes: WeakValueDictionary[object, Shape] = WeakValueDictionary()
         self._texts: dict[str, str] = {}
+        self._labels: dict[Labels, Labels] = {}
 
     def use(
         self,
@@ -84,6 +93,8 @@ class Shapes:
         facts: Facts = None,
         claim: Claimed | None = None,
         released_at: float | None = None,
+        node: str = "",
+        labels: Labels | None = None,
     ) -> ObjectUse:
         """Return the record of a stored object."""
         controller = meta.controller
@@ -97,7 +108,18 @@ class Shapes:
             owner=self._shared(owner_of(meta)),
             pod=controller.uid if controller is not None and controller.kind == "Pod" else "",
             claim=claim,
+            node=self._shared(node),
+            labels=labels,
         )
+
+    def kept_labels(self, labels: Mapping[str, str] | None) -> Labels | None:
+        """Return what is kept of a pod's labels; equal ones are one object."""
+        if self.label_keys is None:
+            return None
+        found = tuple(sorted((key, value) for key, value in (labels or {}).items() if key in self.label_keys))
+        if len(self._labels) >= _SHARED_TEXTS:
+            self._labels.clear()
+        return self._labels.setdefault(found, found)
 
     def _shape(self, resource: str, kind: str, amounts: Mapping[str, int], facts: Facts) -> Shape:
         key = (resource, kind, facts, tuple(sorted(amounts.items())))
@@ -121,8 +143,8 @@ def owner_of(meta: ObjectMeta) -> str:
     owner = meta.controller
     if owner is None:
         return ""
-    if owner.kind == "ReplicaSet" and meta.labels is not None and meta.labels.pod_template_hash:
-        deployment = owner.name.removesuffix(f"-{meta.labels.pod_template_hash}")
+    if owner.kind == "ReplicaSet" and meta.labels is not None and (own := meta.labels.get("pod-template-hash")):
+        deployment = owner.name.removesuffix(f"-{own}")
         if deployment != owner.name:
             return f"Deployment/{deployment}"
     return f"{owner.kind}/{owner.name}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from moorage.api.capacitybuffer import (
     HYBRID_STRATEGY,
@@ -11,44 +10,24 @@ from moorage.api.capacitybuffer import (
     CapacityBufferSpec,
     CapacityBufferStatus,
     SizingStatus,
-    Tier,
 )
 from moorage.api.conditions import Condition
+from moorage.api.presence import Tier
+from moorage.buffer.life import NO_ADJUSTMENT, Adjustment
+from moorage.buffer.quotas import Share
 from moorage.buffer.rate import duration_text, parse_duration, parse_rate, rate_text
 from moorage.buffer.sizing import MAX_REPLICAS, Bounds, ScaleUp, Size, SizingError, Strategy, size
 from moorage.objects import PodSpec
 from moorage.quantity import canonical
 from moorage.quota.names import is_binary
 from moorage.resources import nano_of, pod_resources, with_defaults
+from moorage.status.buffer_quotas import limited_by_quotas
 from moorage.status.findings import ConditionStatus, condition
+from moorage.status.workload import Admission, Unresolved, Workload
 
-READY, STANDBY_UNSUPPORTED = "Ready", "StandbyUnsupported"
+READY, STANDBY_UNSUPPORTED, UNIT_ADMITTED = "Ready", "StandbyUnsupported", "UnitAdmitted"
 
 _STRATEGY_WORDS = {Strategy.ACTIVE.value: "Active", Strategy.STANDBY.value: "Standby", HYBRID_STRATEGY: "Hybrid"}
-
-
-@dataclass(frozen=True, slots=True)
-class Workload:
-    """What a buffer's reference leads to."""
-
-    template: PodSpec | None
-    """The shape of one unit; None when the object has no pod template."""
-    replicas: int | None = None
-    """The size of the workload; None for a PodTemplate."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unresolved:
-    """Why a reference leads nowhere; `pending` while it is still being read."""
-
-    reason: str
-    message: str
-    pending: bool = False
-
-
-NO_REFERENCE = Unresolved(
-    "NoReference", "nothing says what a unit looks like: set spec.scalableRef or spec.podTemplateRef"
-)
 
 
 def scale_up(spec: CapacityBufferSpec) -> ScaleUp | None:
@@ -65,26 +44,40 @@ def scale_up(spec: CapacityBufferSpec) -> ScaleUp | None:
     )
 
 
-def buffer_size(spec: CapacityBufferSpec, found: Workload) -> Size | SizingError:
+def buffer_size(
+    spec: CapacityBufferSpec, found: Workload, *, room: int | None = None, adjustment: Adjustment = NO_ADJUSTMENT
+) -> Size | SizingError:
     """Return the size of a buffer, or why none follows from what is given.
 
+    `room` is how many units quotas leave room for, when that is fewer than all; `adjustment` is what time does to it.
     Raises ValueError when the spec does not parse.
     """
     try:
         strategy = strategy_of(spec)
-        return size(scale_up(spec), _bounds(spec, found), strategy)
+        return size(scale_up(spec), _bounds(spec, found, room, adjustment), strategy)
     except SizingError as error:
         return error
 
 
-def buffer_status(spec: CapacityBufferSpec, found: Workload | Unresolved, *, generation: int) -> CapacityBufferStatus:
+def buffer_status(
+    spec: CapacityBufferSpec,
+    found: Workload | Unresolved,
+    *,
+    generation: int,
+    share: Share | Unresolved | None = None,
+    adjustment: Adjustment = NO_ADJUSTMENT,
+) -> CapacityBufferStatus:
     """Return the size of a buffer and how it came about, or why there is none yet.
 
+    `share` is what quotas leave of it, None when none were asked; `adjustment` is what time does to it.
     Raises ValueError when the spec does not parse.
     """
     if isinstance(found, Unresolved):
         return unsized_buffer_status(found.reason, found.message, generation=generation, pending=found.pending)
-    result = buffer_size(spec, found)
+    if isinstance(share, Unresolved) and share.pending:
+        return unsized_buffer_status(share.reason, share.message, generation=generation, pending=True)
+    room = share.units if isinstance(share, Share) and share.shortages else None
+    result = buffer_size(spec, found, room=room, adjustment=adjustment)
     if isinstance(result, SizingError):
         return unsized_buffer_status(result.reason, str(result), generation=generation)
     arrivals, strategy = scale_up(spec), strategy_of(spec)
@@ -94,15 +87,21 @@ def buffer_status(spec: CapacityBufferSpec, found: Workload | Unresolved, *, gen
         replicas=result.replicas,
         active=Tier(replicas=result.active),
         standby=Tier(replicas=result.standby),
+        pod_template_generation=found.generation,
         provisioning_strategy=strategy_in_force,
-        sizing=_sizing(arrivals, _bounds(spec, found), result),
+        sizing=_sizing(arrivals, _bounds(spec, found, room, adjustment), result),
         display=CapacityBufferDisplay(
             strategy=_STRATEGY_WORDS[strategy_in_force],
             active=str(result.active),
             standby=str(result.standby),
             rate=f"{rate_text(arrivals.rate)}/s" if arrivals is not None else "",
         ),
-        conditions=(_ready(result, generation), _standby(arrivals, strategy, generation)),
+        conditions=(
+            _ready(result, generation),
+            _standby(arrivals, strategy, generation),
+            *([_unit_admitted(found.admission, generation)] if found.admission is not None else []),
+            *([limited_by_quotas(share, generation)] if share is not None else []),
+        ),
     )
 
 
@@ -123,13 +122,16 @@ def strategy_of(spec: CapacityBufferSpec) -> Strategy | None:
         ) from None
 
 
-def _bounds(spec: CapacityBufferSpec, found: Workload) -> Bounds:
+def _bounds(spec: CapacityBufferSpec, found: Workload, room: int | None, adjustment: Adjustment) -> Bounds:
     return Bounds(
         replicas=spec.replicas,
         percentage=spec.percentage,
         workload_replicas=found.replicas,
         limits={name: nano_of(value) for name, value in spec.limits.items()} if spec.limits is not None else None,
         unit=unit_requests(found.template),
+        room=room,
+        held=adjustment.held,
+        withheld=adjustment.withheld,
     )
 
 
@@ -166,6 +168,7 @@ def _sizing(arrivals: ScaleUp | None, bounds: Bounds, result: Size) -> SizingSta
         unit={name: canonical(amount, binary=is_binary(name)) for name, amount in sorted((bounds.unit or {}).items())},
         floor=_stored(result.floor),
         cap=_stored(result.cap),
+        room=_stored(result.room),
         explanation=result.explanation,
     )
 
@@ -180,6 +183,11 @@ def _ready(result: Size, generation: int) -> Condition:
         return condition(READY, "True", "Clamped", message, generation=generation)
     message = f"the size is known: {result.active} active and {result.standby} standby"
     return condition(READY, "True", "Reconciled", message, generation=generation)
+
+
+def _unit_admitted(admission: Admission, generation: int) -> Condition:
+    status: ConditionStatus = "True" if admission.admitted else "False"
+    return condition(UNIT_ADMITTED, status, admission.reason, admission.message, generation=generation)
 
 
 def _standby(arrivals: ScaleUp | None, strategy: Strategy | None, generation: int) -> Condition:

@@ -67,6 +67,8 @@ class QuotaRules:
     limits: tuple[Limits, ...] = ()
     is_enforced: bool = True
     """Whether what breaks it is refused (not in Audit mode)."""
+    counts_buffers: bool = True
+    """Whether the units of buffers take room in it."""
 
 
 def quota_rules(spec: NamespaceQuotaSpec) -> QuotaRules:
@@ -86,6 +88,7 @@ def quota_rules(spec: NamespaceQuotaSpec) -> QuotaRules:
         uncounted=tuple(sorted(name for name in hard if counted(name) is None)),
         limits=tuple(_limits(entry) for entry in spec.limits or ()),
         is_enforced=spec.is_enforced,
+        counts_buffers=spec.buffers != "Ignore",
     )
 
 

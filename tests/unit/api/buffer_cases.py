@@ -13,13 +13,44 @@ RATE = (
 DURATION = "is not a duration: write a number and a unit (ms, s, m, h), such as 30s, 1m30s or 500ms"
 NO_COLD_START = "must be more than zero: without a cold start nothing needs to stand ready"
 NEEDS_SIZE = "a buffer with podTemplateRef needs a size: give sizing, replicas or limits"
-ONE_SHAPE = "give podTemplateRef or scalableRef, not both: each sets the shape of a unit"
+ONE_SHAPE = "give one of podTemplateRef, scalableRef and selector: each sets the shape of a unit"
+NO_LABEL = "must ask for at least one label: an empty selector would take all pods of the namespace"
+LABEL_VALUE = "not a label value: letters, digits, '-', '_' and '.', the first and last a letter or digit"
+LABEL_KEY = (
+    "not a label key: an optional lower-case DNS name and a slash, then at most 63 letters, digits, '-', '_' and '.'"
+)
+REFILL = 'is not a refill: write Always, None, or how many units to make anew in an hour, such as "20/h"'
+CRON = (
+    'is not a schedule: write minute, hour, day of the month, month and day of the week, such as "0 8 * * 1-5"; '
+    "names in capitals, and no seconds"
+)
+NOT_CRON = (
+    *("60 * * * *", "* * * *", "0 24 * * *", "0 0 32 * *", "0 0 1 13 *", "0 0 * * 8", "@daily", ""),
+    *("0 8 * * mon", "*/0 * * * *", "0  8 * * *", "0 0 0 8 * *"),
+)
+ZONE = "is not a time zone: write its IANA name, such as Europe/Berlin or Etc/UTC"
+FLAGS = ("dedicated", "preloadImages")
 TEMPLATE = {"podTemplateRef": {"name": "unit"}}
 WORKLOAD = {"scalableRef": {"apiGroup": "apps", "kind": "Deployment", "name": "web"}}
+PODS = {"selector": {"matchLabels": {"app": "web"}}}
+_EXPRESSION = "spec.selector.matchExpressions[0]"
+_KEY = f"{_EXPRESSION}.key"
+
+
+def _expression(expression: dict[str, Any]) -> dict[str, Any]:
+    return {"selector": {"matchExpressions": [expression]}}
 
 
 def _sizing(rate: Any = 2, resume: Any = "30s", cold: Any = "90s") -> dict[str, Any]:
     return {"sizing": {"scaleUpRate": rate, "standbyResumeLatency": resume, "coldNodeLatency": cold}}
+
+
+def _schedule(**fields: Any) -> dict[str, Any]:
+    return {"schedules": [{"schedule": "0 20 * * *", "duration": "10h", "replicas": 0} | fields]}
+
+
+def _quoted(names: tuple[str, ...]) -> str:
+    return ", ".join(f'"{name}"' for name in names)
 
 
 def _at_sizing(field: str, message: str) -> tuple[tuple[str, str], ...]:
@@ -67,6 +98,67 @@ BUFFERS = [
             (
                 "spec.podTemplateRef.name",
                 'Invalid value: "": spec.podTemplateRef.name in body should be at least 1 chars long',
+            ),
+        ),
+    ),
+    # selector
+    Case("a selector alone", PODS),
+    Case("a selector with a percentage", {**PODS, "percentage": 20}),
+    *(
+        Case(f"a selector by {operator}", _expression({"key": "a.io/app", "operator": operator, **values}))
+        for operator, values in (
+            ("In", {"values": ["a", ""]}),
+            ("NotIn", {"values": ["a_b.c-d"]}),
+            ("Exists", {}),
+            ("DoesNotExist", {"values": []}),
+        )
+    ),
+    *(
+        Case(f"a selector by {operator} with {values}", spec, ((_EXPRESSION + ".values", message),))
+        for operator, values, message in (
+            ("In", [], "must name at least one value when the operator is In or NotIn"),
+            ("Exists", ["a"], "must be empty when the operator is Exists or DoesNotExist"),
+        )
+        for spec in [_expression({"key": "app", "operator": operator, "values": values})]
+    ),
+    *(
+        Case(f"an expression with the key {key}", _expression({"key": key, "operator": "Exists"}), ((_KEY, LABEL_KEY),))
+        for key in ("a/b/c", "-app")
+    ),
+    *(
+        Case(f"an empty selector {text}", {"selector": text}, (("spec.selector", NO_LABEL),))
+        for text in ({}, {"matchLabels": {}}, {"matchExpressions": []})
+    ),
+    *(
+        Case(
+            f"a selector with the key {key}",
+            {"selector": {"matchLabels": {key: "a"}}},
+            (("spec.selector.matchLabels", f'["{key}"]: {LABEL_KEY}'),),
+        )
+        for key in ("a/b/c", "A.io/app", "-app", "a" * 64)
+    ),
+    *(
+        Case(
+            f"a selector with {value!r}",
+            {"selector": {"matchLabels": {"app": value}}},
+            (("spec.selector.matchLabels[app]", LABEL_VALUE),),
+        )
+        for value in ("a b", "-a")
+    ),
+    *(
+        Case(f"a selector and {name}", {**PODS, **other, "replicas": 1}, (("spec", ONE_SHAPE),))
+        for name, other in (("a template", TEMPLATE), ("a workload", WORKLOAD))
+    ),
+    # priority
+    *(Case(f"priority {value}", {**WORKLOAD, "priority": value}) for value in (-1000000000, 0, 1000000000)),
+    Case(
+        "a priority too high",
+        {**WORKLOAD, "priority": 1000000001},
+        (("spec.priority", "must be at most 1000000000"),),
+        (
+            (
+                "spec.priority",
+                "Invalid value: 1000000001: spec.priority in body should be less than or equal to 1000000000",
             ),
         ),
     ),
@@ -186,5 +278,104 @@ BUFFERS = [
     *(
         Case(f"strategy {text!r}", {**WORKLOAD, "replicas": 1, "provisioningStrategy": text})
         for text in ("buffer.x-k8s.io/active-capacity", "buffer.gke.io/standby-capacity", "", "example.com/other")
+    ),
+    # backends
+    *(Case(f"backend {name}", {**WORKLOAD, "backend": name}) for name in ("Auto", "Autoscaler", "Placeholder", "None")),
+    *(
+        Case(
+            f"unknown {field}",
+            {**WORKLOAD, field: "Other"},
+            ((f"spec.{field}", f'must be one of {", ".join(known)}, not "Other"'),),
+            ((f"spec.{field}", f'Unsupported value: "Other": supported values: {_quoted(known)}'),),
+        )
+        for field, known in (
+            ("backend", ("Auto", "Autoscaler", "None", "Placeholder")),
+            ("standbyFallback", ("Active", "None")),
+            ("placement", ("Pack", "Spread", "Template")),
+        )
+    ),
+    *(Case(f"{field} {value}", {**WORKLOAD, field: value}) for field in FLAGS for value in (True, False)),
+    *(
+        Case(
+            f"{field} as text",
+            {**WORKLOAD, field: "true"},
+            ((f"spec.{field}", 'must be of type boolean, not "true"'),),
+            (
+                (
+                    f"spec.{field}",
+                    f'Invalid value: "string": spec.{field} in body must be of type boolean: "string"',
+                ),
+            ),
+        )
+        for field in FLAGS
+    ),
+    *(Case(f"refill {text}", {**WORKLOAD, "refill": text}) for text in ("Always", "None", "1/h", "999999/h")),
+    *(
+        Case(f"refill {text!r}", {**WORKLOAD, "refill": text}, (("spec.refill", REFILL),))
+        for text in ("always", "0/h", "20", "20/m", "-1/h", "", "1000000/h")
+    ),
+    Case("stabilization", {**WORKLOAD, "scaleDownStabilization": "5m"}),
+    Case("no stabilization", {**WORKLOAD, "scaleDownStabilization": "0s"}),
+    Case(
+        "negative stabilization",
+        {**WORKLOAD, "scaleDownStabilization": "-5m"},
+        (("spec.scaleDownStabilization", NEGATIVE),),
+    ),
+    # schedules
+    Case("no schedules", {**WORKLOAD, "schedules": []}),
+    Case("a schedule with everything", {**WORKLOAD, **_sizing(), **_schedule(percentage=20, scaleUpRate="0.5")}),
+    *(
+        Case(f"schedule {text}", {**WORKLOAD, **_schedule(schedule=text)})
+        for text in ("0 8 * * 1-5", "*/15 0-6,20-23 1,15 JAN-MAR MON", "59 23 31 12 7", "0 0 1 */3 *", "5/10 * * * *")
+    ),
+    *(
+        Case(f"schedule {text!r}", {**WORKLOAD, **_schedule(schedule=text)}, (("spec.schedules[0].schedule", CRON),))
+        for text in NOT_CRON
+    ),
+    *(
+        Case(f"time zone {name}", {**WORKLOAD, **_schedule(timeZone=name)})
+        for name in ("UTC", "America/Port-au-Prince")
+    ),
+    *(
+        Case(f"time zone {name!r}", {**WORKLOAD, **_schedule(timeZone=name)}, (("spec.schedules[0].timeZone", ZONE),))
+        for name in ("", "../etc", "Europe/", "+01:00")
+    ),
+    Case("a schedule of a week", {**WORKLOAD, **_schedule(duration="168h")}),
+    Case(
+        "a schedule of more than a week",
+        {**WORKLOAD, **_schedule(duration="168h1s")},
+        (("spec.schedules[0].duration", "must be at most 168h"),),
+    ),
+    Case(
+        "a schedule that is never in force",
+        {**WORKLOAD, **_schedule(duration="0s")},
+        (
+            (
+                "spec.schedules[0].duration",
+                "must be more than zero: otherwise the schedule is never in force",
+            ),
+        ),
+    ),
+    Case(
+        "a schedule without a size",
+        {**WORKLOAD, "schedules": [{"schedule": "0 8 * * *", "duration": "1h"}]},
+        (
+            (
+                "spec.schedules[0]",
+                "needs a size: give replicas, percentage or scaleUpRate (replicas: 0 for none)",
+            ),
+        ),
+    ),
+    Case(
+        "a rate in a schedule without latencies",
+        {**WORKLOAD, **_schedule(scaleUpRate=2)},
+        (("spec", "scaleUpRate in schedules needs sizing, which has the latencies"),),
+    ),
+    Case("twenty schedules", {**WORKLOAD, "schedules": _schedule()["schedules"] * 20}),
+    Case(
+        "too many schedules",
+        {**WORKLOAD, "schedules": _schedule()["schedules"] * 21},
+        (("spec.schedules", "must have at most 20 entries"),),
+        (("spec.schedules", "Too many: 21: must have at most 20 items"),),
     ),
 ]

@@ -403,4 +403,19 @@ QUOTAS = [
         ((f"{_EXPRESSION}[0].operator", "is required"),),
         ((f"{_EXPRESSION}[0].operator", "Required value"),),
     ),
+    # buffers
+    *(
+        Case(
+            f"buffers {value}",
+            {"hard": {"pods": 1}, "buffers": value},
+            native_differs="a ResourceQuota knows no buffers",
+        )
+        for value in ("Count", "Ignore")
+    ),
+    Case(
+        "buffers of another word",
+        {"buffers": "Yield"},
+        (("spec.buffers", 'must be one of Count, Ignore, not "Yield"'),),
+        (("spec.buffers", 'Unsupported value: "Yield": supported values: "Count", "Ignore"'),),
+    ),
 ]

@@ -1,5 +1,7 @@
 """A size says how it came about: each tier's formula, and of each bound whether it decided."""
 
+from dataclasses import replace
+
 import pytest
 
 from moorage.buffer.sizing import Bounds, ScaleUp, Strategy, size
@@ -28,6 +30,19 @@ def floor_and_cap(replicas: int | None = None, cpu: str | None = None) -> Bounds
             "active 60 = 2 pods/s x 30s; standby 120 = 2 pods/s x 90s - 60; "
             "floor 10 is exceeded; cap 400 is not reached",
             id="neither floor nor cap reached",
+        ),
+        pytest.param(
+            arrivals(),
+            replace(floor_and_cap(300, "400"), room=80),
+            "active 60 = 2 pods/s x 30s; standby 20 = 80 - 60; floor 300 is cut by quotas; cap 400 is not reached; "
+            "quotas leave room for 80, which decides",
+            id="quotas decide",
+        ),
+        pytest.param(
+            None,
+            replace(floor_and_cap(5), room=0),
+            "active 0; floor 5 is cut by quotas; quotas leave room for 0, which decides",
+            id="quotas leave nothing",
         ),
         pytest.param(
             arrivals("0.5", "35s", "2m"),

@@ -147,3 +147,13 @@ def test_the_explanation_names_the_units_of_each_tier_that_has_any(
     for tier, units in (("active", result.active), ("standby", result.standby)):
         if units:
             assert f"{tier} {units}" in result.explanation
+
+
+@given(st.none() | SCALE_UPS, BOUNDS, STRATEGIES, st.integers(0, 10_000))
+def test_quotas_take_standby_away_first_and_change_nothing_while_they_leave_enough(
+    scale_up: ScaleUp | None, bounds: Bounds, strategy: Strategy | None, room: int
+) -> None:
+    free, cut = sized(scale_up, bounds, strategy), sized(scale_up, replace(bounds, room=room), strategy)
+    assert cut.replicas == min(free.replicas, room)
+    assert cut.active == min(free.active, room)
+    assert (cut.bound_by == "quotas") == (room < free.replicas)

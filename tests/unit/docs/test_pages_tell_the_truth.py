@@ -145,7 +145,7 @@ def test_every_flag_of_run_is_explained() -> None:
     assert {flag for flag in flags if f"`{flag}`" not in page} == set()
 
 
-@pytest.mark.parametrize("page", ["quotas.md", "buffers.md"])
+@pytest.mark.parametrize("page", ["quotas.md", "buffers.md", "backends.md"])
 def test_reasons_of_conditions_are_those_of_the_source(page: str) -> None:
     source = "".join(text_of(file) for file in (ROOT / "operator/moorage").rglob("*.py"))
     rows = re.findall(

@@ -29,6 +29,8 @@ def pod_use(pod: Pod, shapes: Shapes) -> ObjectUse:
         facts=scope_facts(pod.spec, pod.status),
         claim=Claimed(name=claim.resource_claim_name) if claim is not None else None,
         released_at=released_at(pod),
+        node=pod.spec.node_name or "",
+        labels=shapes.kept_labels(pod.metadata.labels),
     )
 
 

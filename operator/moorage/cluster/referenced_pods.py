@@ -1,0 +1,46 @@
+"""Follows the pods of a workload whose kind has no /scale."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from moorage.cluster.client import Client
+from moorage.cluster.reference import PENDING, PodsReference
+from moorage.cluster.selected_pods import SelectedPods
+from moorage.status.workload import Unresolved, Workload
+
+_LOOK_SECONDS = 1.0
+
+
+class FollowedPods:
+    """What is known of the pods that a selector selects; `on_change` is called when that changes."""
+
+    def __init__(self, reference: PodsReference, client: Client, *, on_change: Callable[[], None]) -> None:
+        self.reference = reference
+        self.known: Workload | Unresolved = PENDING
+        self._on_change = on_change
+        self._pods = SelectedPods(client, reference.namespace, reference.selector, on_change=self._settle)
+
+    async def run(self) -> None:
+        """Follow the pods until cancelled; nothing that the server does ends this."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._pods.feed.run())
+            while True:
+                await asyncio.sleep(_LOOK_SECONDS)  # no event tells of a refusal, or of an empty list
+                self._settle()
+
+    def _settle(self) -> None:
+        known = self._look()
+        if known != self.known:
+            self.known = known
+            self._on_change()
+
+    def _look(self) -> Workload | Unresolved:
+        if self._pods.feed.refusal is not None:
+            why = f"{self.reference} cannot be read: {self._pods.feed.refusal}"
+            rule = 'give the operator\'s ClusterRole list, watch on pods in API group ""'
+            return Unresolved("Forbidden", f"{why}; {rule}")
+        if not self._pods.listed:
+            return PENDING
+        return Workload(self._pods.shape.spec, self._pods.replicas, self._pods.shape.encoded)

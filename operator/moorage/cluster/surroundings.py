@@ -1,0 +1,124 @@
+"""What else decides how units can be made: the cluster's version, the placeholders' class, GKE's ComputeClasses."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from moorage.backends.gke import PLATFORM, platform_of
+from moorage.backends.placeholder import PRIORITY_CLASS
+from moorage.backends.warnings import parse_kubernetes_version
+from moorage.cluster.client import Client
+from moorage.cluster.errors import ClusterError
+from moorage.cluster.feed import Feed, Pace
+from moorage.cluster.owned import OwnedObject, owned_decoder
+
+logger = logging.getLogger(__name__)
+
+_LOOK_AT_VERSION_SECONDS = 600.0
+_PRIORITY_CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
+_COMPUTE_CLASSES = "/apis/cloud.google.com/v1/computeclasses"
+
+
+class Surroundings:
+    """Follows them; `changed` is called when one of them changes. `clusterwide` gives the right to read classes."""
+
+    def __init__(self, client: Client, *, clusterwide: bool, changed: Callable[[], None]) -> None:
+        self.git_version = ""
+        """As the API server gives it; empty until it is known."""
+        self._client = client
+        self._changed = changed
+        self._clusterwide = clusterwide
+        self._classes = _Named(changed)
+        self._compute_classes = _Named(changed)
+        self._class_feed = _feed(client, _PRIORITY_CLASSES, self._classes, f"metadata.name={PRIORITY_CLASS}")
+
+    @property
+    def kubernetes(self) -> tuple[int, int] | None:
+        """Major and minor version; None when it is not known."""
+        return parse_kubernetes_version(self.git_version)
+
+    @property
+    def platform(self) -> str:
+        """GKE, or an empty text."""
+        return platform_of(self.git_version)
+
+    @property
+    def priority_class_is_known(self) -> bool:
+        """Whether the placeholders' PriorityClass could be looked up."""
+        return self._class_feed.synced and self._class_feed.refusal is None
+
+    @property
+    def priority_class(self) -> Mapping[str, Any] | None:
+        """The placeholders' PriorityClass; None when there is none."""
+        return self._classes.get_named(PRIORITY_CLASS)
+
+    def compute_class(self, name: str) -> Mapping[str, Any] | None:
+        """Return a ComputeClass of GKE; None when there is none, or it cannot be read."""
+        return self._compute_classes.get_named(name)
+
+    async def run(self) -> None:
+        """Follow until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            if self._clusterwide:
+                tasks.create_task(self._class_feed.run(), name=f"feed {_PRIORITY_CLASSES}")
+            tasks.create_task(self._follow_version(tasks), name="version")
+
+    async def _follow_version(self, tasks: asyncio.TaskGroup) -> None:
+        """Ask for the version now and then; follow what there is on GKE alone once it is that."""
+        attempts = self._client.backoff.attempts()
+        follows_gke = False
+        while True:
+            try:
+                found = str((await self._client.get("/version")).get("gitVersion") or "")
+            except ClusterError as error:
+                logger.warning("the version of the API server cannot be read: %s", error)
+                await attempts.wait(at_least=error.retry_after_seconds)
+                continue
+            attempts.reset()
+            if found != self.git_version:
+                self.git_version = found
+                self._changed()
+            if self._clusterwide and not follows_gke and self.platform == PLATFORM:
+                follows_gke = True
+                feed = _feed(self._client, _COMPUTE_CLASSES, self._compute_classes)
+                tasks.create_task(feed.run(), name=f"feed {_COMPUTE_CLASSES}")
+            await asyncio.sleep(_LOOK_AT_VERSION_SECONDS)
+
+
+class _Named:
+    """Holds objects of the cluster by their names."""
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self._changed = changed
+        self._records: dict[str, OwnedObject] = {}
+
+    def get_named(self, name: str) -> Mapping[str, Any] | None:
+        return next((each.body for each in self._records.values() if each.key.name == name), None)
+
+    def replace(self, records: Mapping[str, OwnedObject]) -> None:
+        self._records = dict(records)
+        self._changed()
+
+    def put(self, record: OwnedObject) -> None:
+        self._records[record.uid] = record
+        self._changed()
+
+    def delete(self, record: OwnedObject) -> None:
+        with contextlib.suppress(KeyError):
+            del self._records[record.uid]
+        self._changed()
+
+    def get(self, uid: str) -> OwnedObject | None:
+        return self._records.get(uid)
+
+    def snapshot(self) -> Mapping[str, OwnedObject]:
+        return self._records
+
+
+def _feed(client: Client, path: str, sink: _Named, field_selector: str = "") -> Feed[OwnedObject]:
+    decode = owned_decoder("")
+    return Feed(client, path, decode, sink, field_selector=field_selector, pace=Pace(verify=0))

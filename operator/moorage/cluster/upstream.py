@@ -1,0 +1,122 @@
+"""Whether the autoscalers' own CapacityBuffers are served, in which version, and those of them that we made."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Callable, Iterable
+
+from moorage.backends.autoscaler import GROUP, KIND, PLURAL, VERSIONS
+from moorage.backends.plan import OWNED_SELECTOR
+from moorage.cluster.client import Client
+from moorage.cluster.errors import ApiError, ClusterError
+from moorage.cluster.feed import Feed, Pace
+from moorage.cluster.owned import Kind, OwnedObject, OwnedObjects, OwnedSink, owned_decoder
+
+logger = logging.getLogger(__name__)
+
+LOOK_AGAIN_SECONDS = 5.0
+"""How often is looked whether the API comes or goes."""
+
+
+class Upstream:
+    """Follows the API and our objects in it. `changed` is called when it comes, goes or changes its version."""
+
+    def __init__(
+        self, client: Client, objects: OwnedObjects, *, namespaces: Iterable[str], changed: Callable[[], None]
+    ) -> None:
+        self.served: bool | None = None
+        """Whether it is served; None until that is known, and our objects in it are."""
+        self.kind: Kind | None = None
+        """Where it is served; None when it is not."""
+        self.refusal = ""
+        """Why our objects in it cannot be read, with the rule to give; empty when they can."""
+        self._client = client
+        self._objects = objects
+        self._places: tuple[str | None, ...] = tuple(namespaces) or (None,)
+        self._changed = changed
+
+    async def run(self) -> None:
+        """Follow until cancelled."""
+        attempts = self._client.backoff.attempts()
+        while True:
+            try:
+                version = await self._version()
+            except ClusterError as error:
+                logger.warning("whether %s is served cannot be found out: %s", GROUP, error)
+                await attempts.wait(at_least=error.retry_after_seconds)
+                continue
+            attempts.reset()
+            if version is None:
+                self._settle(None)
+                await asyncio.sleep(LOOK_AGAIN_SECONDS)
+            else:
+                await self._follow(Kind(GROUP, version, PLURAL, KIND))
+
+    async def _follow(self, kind: Kind) -> None:
+        """Watch our objects while they are served in this version."""
+        sinks = {place: OwnedSink(self._objects) for place in self._places}
+        async with self._feeding(kind, sinks) as feeds:
+            for feed in feeds:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(feed.wait_synced(), LOOK_AGAIN_SECONDS)
+            while True:
+                self._settle(kind, _refusal(feeds, kind))
+                await asyncio.sleep(LOOK_AGAIN_SECONDS)
+                with contextlib.suppress(ClusterError):
+                    if await self._version() != kind.version:
+                        break
+        logger.info("%s is not served as %s any more", GROUP, kind.version)
+        for sink in sinks.values():
+            sink.replace({})
+
+    @contextlib.asynccontextmanager
+    async def _feeding(self, kind: Kind, sinks: dict[str | None, OwnedSink]) -> AsyncIterator[list[Feed[OwnedObject]]]:
+        feeds = [
+            Feed(
+                self._client,
+                kind.path(place),
+                owned_decoder(KIND),
+                sink,
+                label_selector=OWNED_SELECTOR,
+                pace=Pace(verify=0),
+            )
+            for place, sink in sinks.items()
+        ]
+        tasks = [asyncio.create_task(feed.run(), name=f"feed {feed.path}") for feed in feeds]
+        try:
+            yield feeds
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _version(self) -> str | None:
+        """Return the version to use, None when none that we know is served. Raises ClusterError."""
+        try:
+            group = await self._client.get(f"/apis/{GROUP}")
+            offered = {each["version"] for each in group.get("versions") or ()}
+            for version in VERSIONS:
+                if version in offered:
+                    served = await self._client.get(f"/apis/{GROUP}/{version}")
+                    if any(each["name"] == PLURAL for each in served.get("resources") or ()):
+                        return version
+        except ApiError as error:
+            if not error.not_found:
+                raise
+        return None
+
+    def _settle(self, kind: Kind | None, refusal: str = "") -> None:
+        served = kind is not None
+        if (served, kind, refusal) != (self.served, self.kind, self.refusal):
+            self.served, self.kind, self.refusal = served, kind, refusal
+            logger.info("%s is %s", GROUP, f"served as {kind.version}" if kind is not None else "not served")
+            self._changed()
+
+
+def _refusal(feeds: Iterable[Feed[OwnedObject]], kind: Kind) -> str:
+    for feed in feeds:
+        if feed.refusal is not None and feed.refusal.forbidden:
+            return f"{feed.refusal}; {kind.rule('get, list, watch, create, patch, delete')}"
+    return ""

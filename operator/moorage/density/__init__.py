@@ -1,0 +1,1 @@
+"""How many pods really fit on nodes: pure arithmetic over plain values."""

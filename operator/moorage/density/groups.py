@@ -1,0 +1,154 @@
+"""Groups of nodes that are alike, how many units an empty node of each holds, and whether any node ever could."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from moorage.density.nodes import Node
+from moorage.density.occupancy import Load
+from moorage.density.packing import Fit, fit
+from moorage.density.topology import ANTI_AFFINITY, HOST_PORT, chooses_itself
+from moorage.density.units import Unit, refusal
+from moorage.quantity import canonical
+
+_POOL_LABELS = (
+    "karpenter.sh/nodepool",
+    "cloud.google.com/gke-nodepool",
+    "eks.amazonaws.com/nodegroup",
+    "alpha.eksctl.io/nodegroup-name",
+    "kubernetes.azure.com/agentpool",
+)
+_TYPE_LABEL = "node.kubernetes.io/instance-type"
+_NO_LOAD = Load()
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Nodes that hold equally many units when they are empty but for their daemons."""
+
+    name: str
+    """The node pool and the instance type, as far as labels tell; else the size of the nodes."""
+    nodes: int
+    fit: Fit
+
+    def nodes_for(self, units: int) -> int:
+        """Return how many such nodes hold so many units, each node whole."""
+        return -(-units // self.fit.units)
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What the cluster's nodes say of a unit: the groups that could hold one, the largest first, or why none can."""
+
+    groups: tuple[Group, ...]
+    obstacles: Mapping[str, int]
+    """Of how many nodes what keeps a unit away even when they are empty; a resource name means too little of it."""
+    largest: Mapping[str, int]
+    """The most that any node that the unit may run on has, by the resources that are too little, in nano-units."""
+
+    read: bool = True
+    """Whether nodes may be read at all."""
+
+    @property
+    def known(self) -> bool:
+        """Whether there is any node to judge by."""
+        return bool(self.groups or self.obstacles)
+
+    @property
+    def feasible(self) -> bool:
+        """Whether a node that is there could hold a unit, were it empty."""
+        return bool(self.groups)
+
+
+UNREAD = Outlook((), {}, {}, read=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Verdict:
+    """What one node says of a unit, shared by nodes that say the same."""
+
+    group: str = ""
+    fit: Fit | None = None
+    obstacle: str = ""
+
+
+class Prospects:
+    """Judges nodes for one unit as if they were empty, ready and resumed; a node is judged anew when it changes."""
+
+    def __init__(self, unit: Unit) -> None:
+        self._unit = unit
+        self._known: dict[str, tuple[Node, int, _Verdict, int]] = {}
+        """By name: the node, the version of its daemons, the verdict, and how much it has of what is too little."""
+        self._verdicts: dict[tuple[str, Fit | None, str], _Verdict] = {}
+
+    def outlook(self, nodes: Iterable[Node], loads: Mapping[str, Load]) -> Outlook:
+        """Return what all nodes say together."""
+        counts: Counter[_Verdict] = Counter()
+        largest: dict[str, int] = {}
+        known = self._known
+        self._known = {}
+        for node in nodes:
+            load = loads.get(node.name, _NO_LOAD)
+            judged = known.get(node.name)
+            if judged is None or judged[0] is not node or judged[1] != load.daemons_changed:
+                verdict, has = self._judge(node, load.daemons)
+                judged = (node, load.daemons_changed, verdict, has)
+            self._known[node.name] = judged
+            counts[judged[2]] += 1
+            if judged[2].fit is not None and not judged[2].fit.units:
+                bound_by = judged[2].fit.bound_by
+                largest[bound_by] = max(largest.get(bound_by, 0), judged[3])
+        return _outlook(counts, largest)
+
+    def _judge(self, node: Node, daemons: Mapping[str, int]) -> tuple[_Verdict, int]:
+        if reason := refusal(self._unit, node, emptied=True):
+            return self._shared("", None, reason), 0
+        empty = on_empty_node(self._unit, node.allocatable, daemons)
+        if empty.units:
+            return self._shared(group_name(node), empty, ""), 0
+        has = node.allocatable.get(empty.bound_by, 0) - daemons.get(empty.bound_by, 0)
+        return self._shared("", empty, empty.bound_by), has
+
+    def _shared(self, group: str, fit: Fit | None, obstacle: str) -> _Verdict:
+        return self._verdicts.setdefault((group, fit, obstacle), _Verdict(group, fit, obstacle))
+
+
+def outlook(unit: Unit, nodes: Iterable[Node], loads: Mapping[str, Load]) -> Outlook:
+    """Judge nodes for a unit once."""
+    return Prospects(unit).outlook(nodes, loads)
+
+
+def _outlook(counts: Mapping[_Verdict, int], largest: Mapping[str, int]) -> Outlook:
+    obstacles: Counter[str] = Counter()
+    groups = []
+    for verdict, count in counts.items():
+        if verdict.fit is not None and verdict.fit.units:
+            groups.append(Group(verdict.group, count, verdict.fit))
+        else:
+            obstacles[verdict.obstacle] += count
+    groups.sort(key=lambda group: (-group.fit.units, -group.nodes, group.name))
+    return Outlook(tuple(groups), obstacles, largest)
+
+
+def on_empty_node(unit: Unit, allocatable: Mapping[str, int], daemons: Mapping[str, int]) -> Fit:
+    """Return how many units an empty node holds beside its daemons, each of which it must have."""
+    found = fit(unit.requests, allocatable, daemons)
+    if found.units > 1 and unit.host_ports:
+        return Fit(1, HOST_PORT)
+    if found.units > 1 and any(chooses_itself(unit, term) for term in unit.anti_affinity):
+        return Fit(1, ANTI_AFFINITY)
+    return found
+
+
+def group_name(node: Node) -> str:
+    """Return what people call nodes like this one: by pool and instance type, or by size."""
+    pool = next((node.labels[label] for label in _POOL_LABELS if label in node.labels), "")
+    parts = [pool, node.labels.get(_TYPE_LABEL, "")]
+    return " ".join(each for each in parts if each) or _size(node)
+
+
+def _size(node: Node) -> str:
+    cpu = canonical(node.allocatable.get("cpu", 0))
+    return f"{cpu} cpu, {canonical(node.allocatable.get('memory', 0), binary=True)} memory"

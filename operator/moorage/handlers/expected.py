@@ -1,0 +1,68 @@
+"""The NamespaceQuotas that existed at the start, until each has been taken in.
+
+kopf hands objects over one by one and tells nobody when it has been through all. Until then a buffer would be given
+room that a quota does not leave.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+
+from moorage.cluster.client import Client
+from moorage.cluster.errors import ApiError, ClusterError
+from moorage.quota.ledger import QuotaKey
+
+logger = logging.getLogger(__name__)
+
+_PATIENCE_SECONDS = 60.0
+"""A quota that has not come by then was deleted meanwhile."""
+
+
+class ExpectedQuotas:
+    """Lists the quotas once. `paths` are their collections, `arrived` tells whether one has been taken in."""
+
+    def __init__(self, client: Client, paths: Iterable[str], arrived: Callable[[QuotaKey], bool]) -> None:
+        self._client = client
+        self._paths = tuple(paths)
+        self._arrived = arrived
+        self._expected: set[QuotaKey] | None = None
+
+    @property
+    def missing(self) -> int | None:
+        """How many quotas have not been taken in; None while that is not known."""
+        if self._expected is None:
+            return None
+        self._expected = {key for key in self._expected if not self._arrived(key)}
+        return len(self._expected)
+
+    def awaits(self, namespace: str) -> bool:
+        """Whether there may be quotas of a namespace that have not been taken in."""
+        if self.missing is None or self._expected is None:
+            return True
+        return any(key[0] == namespace for key in self._expected)
+
+    async def run(self) -> None:
+        """List the quotas and, after a time, expect none of them any more."""
+        found: set[QuotaKey] = set()
+        for path in self._paths:
+            found |= await self._list(path)
+        self._expected = found
+        await asyncio.sleep(_PATIENCE_SECONDS)
+        self._expected = set()
+
+    async def _list(self, path: str) -> set[QuotaKey]:
+        attempts = self._client.backoff.attempts()
+        while True:
+            try:
+                items = (await self._client.get(path))["items"]
+            except ApiError as error:
+                if error.refused:
+                    return set()  # nothing that cannot be read is ever taken in
+                await attempts.wait(at_least=error.retry_after_seconds)
+            except ClusterError as error:
+                logger.warning("%s could not be listed, which will be tried again: %s", path, error)
+                await attempts.wait(at_least=error.retry_after_seconds)
+            else:
+                return {(each["metadata"]["namespace"], each["metadata"]["name"]) for each in items}

@@ -1,0 +1,83 @@
+"""What is looked for on nodes: the units that should be there of every buffer, as its backend asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from moorage.backends.autoscaler import Tier, unit_template
+from moorage.backends.choice import Backend
+from moorage.backends.placeholder import placeholder_name
+from moorage.density.units import Unit, unit
+from moorage.handlers.buffers import BufferKey, Buffers
+from moorage.handlers.provisioning import Provisioning, Sought
+from moorage.handlers.sight import Wish
+from moorage.objects import PodTemplate
+from moorage.resources import pod_resources, with_defaults
+from moorage.scheduling import PlacementTemplate
+
+
+class Wishes:
+    """Makes wishes of what is sought; a unit stays the same value for as long as its template does.
+
+    `stored` returns the status that the API server holds of a buffer.
+    """
+
+    def __init__(
+        self, buffers: Buffers, provisioning: Provisioning, stored: Callable[[BufferKey], Mapping[str, Any]]
+    ) -> None:
+        self._buffers = buffers
+        self._provisioning = provisioning
+        self._stored = stored
+        self._units: dict[BufferKey, tuple[tuple[object, ...], Unit]] = {}
+
+    def __call__(self) -> dict[BufferKey, Wish]:
+        """Return what is to be looked for now, those first that have the first choice."""
+        wishes: dict[BufferKey, Wish] = {}
+        for key in self._buffers.by_choice():
+            if (sought := self._provisioning.sought(key)) is not None:
+                with suppress(msgspec.MsgspecError, ValueError):  # a template that nobody can read makes no units
+                    wishes[key] = self._wish(key, sought)
+        for key in self._units.keys() - wishes.keys():
+            del self._units[key]
+        return wishes
+
+    def _wish(self, key: BufferKey, sought: Sought) -> Wish:
+        owner = sought.plan.owner
+        holders = f"Deployment/{placeholder_name(owner)}" if sought.backend is Backend.PLACEHOLDER else ""
+        return Wish(
+            self._unit(key, sought),
+            sought.allocation.active,
+            sought.allocation.standby,
+            standby_of=f"{owner.namespace}/{owner.named(Tier.STANDBY.value)}",
+            placeholders=holders,
+            word=sought.word,
+            consumed=_consumed(self._stored(key)),
+        )
+
+    def _unit(self, key: BufferKey, sought: Sought) -> Unit:
+        plan = sought.plan
+        made_of = (sought.encoded, plan.dedicated, plan.placement)
+        held = self._units.get(key)
+        if held is None or held[0] != made_of:
+            held = self._units[key] = (made_of, unit_of(plan.owner.namespace, unit_template(plan)["template"]))
+        return held[1]
+
+
+def unit_of(namespace: str, template: Mapping[str, Any]) -> Unit:
+    """Return the unit of a pod template.
+
+    Raises msgspec.ValidationError or QuantityError when it cannot be read.
+    """
+    shape = msgspec.convert(template, PodTemplate).spec
+    placement = msgspec.convert(template, PlacementTemplate)
+    requests = pod_resources(with_defaults(shape)).requests
+    return unit(namespace, requests, labels=placement.metadata.labels, spec=placement.spec)
+
+
+def _consumed(status: Mapping[str, Any]) -> tuple[int, int]:
+    active, standby = (int((status.get(tier) or {}).get("consumed") or 0) for tier in ("active", "standby"))
+    return active, standby

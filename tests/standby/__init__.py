@@ -1,0 +1,1 @@
+"""A small autoscaler with suspended nodes, for tests: outside of GKE there is none."""

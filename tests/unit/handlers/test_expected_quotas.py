@@ -1,0 +1,61 @@
+"""After a start, the quotas that exist are waited for, so that no buffer is sized without them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from moorage.handlers.expected import ExpectedQuotas
+from moorage.quota.ledger import QuotaKey
+from tests.controlplane.waiting import wait_for_async
+from tests.unit.small_server import SmallServer, small_server
+
+PATH = "/apis/moorage.dev/v1alpha1/namespacequotas"
+TEAM_A = {"metadata": {"namespace": "team-a", "name": "all"}}
+
+
+@asynccontextmanager
+async def expecting(
+    *stored: dict[str, object], refusal: int = 0
+) -> AsyncIterator[tuple[ExpectedQuotas, set[QuotaKey], SmallServer]]:
+    """Expect what is stored; the second value are those that have been taken in."""
+    async with small_server() as (server, client):
+        server.documents[PATH] = {"items": list(stored)}
+        if refusal:
+            server.refusals[PATH] = refusal
+        taken_in: set[QuotaKey] = set()
+        expected = ExpectedQuotas(client, [PATH], taken_in.__contains__)
+        assert expected.awaits("team-a"), "nothing is known before the list"
+        running = asyncio.create_task(expected.run())
+        yield expected, taken_in, server
+        running.cancel()
+
+
+async def listed(expected: ExpectedQuotas) -> None:
+    await wait_for_async(lambda: expected.missing is not None, timeout=5, message="the list of quotas")
+
+
+async def test_a_quota_is_awaited_until_it_has_been_taken_in() -> None:
+    async with expecting(TEAM_A) as (expected, taken_in, _):
+        await listed(expected)
+        assert (expected.awaits("team-a"), expected.awaits("team-b")) == (True, False)
+        taken_in.add(("team-a", "all"))
+        assert not expected.awaits("team-a")
+        taken_in.clear()
+        assert not expected.awaits("team-a"), "one that is deleted later is not expected back"
+
+
+async def test_what_may_not_be_read_is_not_awaited() -> None:
+    async with expecting(TEAM_A, refusal=403) as (expected, _, _):
+        await listed(expected)
+        assert not expected.awaits("team-a")
+
+
+async def test_a_server_that_fails_is_asked_again() -> None:
+    async with expecting(TEAM_A, refusal=503) as (expected, _, server):
+        await asyncio.sleep(0.05)
+        assert expected.awaits("team-b")
+        server.refusals.clear()
+        await listed(expected)
+        assert (expected.awaits("team-a"), expected.awaits("team-b")) == (True, False)
