@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import gc
 import logging
+import socket
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from moorage.cluster.client import Client
 from moorage.cluster.credentials import Credentials
 from moorage.cluster.definitions import Definitions
 from moorage.cluster.errors import ClusterError
+from moorage.cluster.events import EventWriter
 from moorage.cluster.feed import Feed, Pace
 from moorage.cluster.reference import AnyReference
 from moorage.cluster.references import References
@@ -84,6 +86,7 @@ class Operator:
         self.credentials = Credentials.load(options.kubeconfig, options.context)
         self.system_namespace = options.system_namespace or self.credentials.own_namespace() or SYSTEM_NAMESPACE
         self.client = Client(self.credentials)
+        self.events = EventWriter(self.client, instance=socket.gethostname())
         self.ledger = Ledger()
         self.usage_changed = asyncio.Event()
         self.watches = Watches(
@@ -118,6 +121,7 @@ class Operator:
             uid=lambda key: self.state.uid(key_of(QUOTAS, *key)),
             synced=self._native_synced,
             changed=lambda key: self.state.writer.mark(key_of(QUOTAS, *key)),
+            tell=self.events.tell,
             exempt={*EXEMPT_NAMESPACES, self.system_namespace},
         )
         quotas.enforcement = self.enforcer.state
@@ -179,6 +183,7 @@ class Operator:
                     group.create_task(self.references.run(), name="references"),
                     group.create_task(self.workloads.run(), name="workloads"),
                     group.create_task(self.enforcer.run(), name="enforcer"),
+                    group.create_task(self.events.run(), name="events"),
                     group.create_task(self.state.writer.run(), name="status writer"),
                     group.create_task(self.presence.run(), name="presence"),
                     group.create_task(self.alarms.run(), name="alarms"),
@@ -225,6 +230,7 @@ class Operator:
             self.watches,
             system_namespace=self.system_namespace,
             policies_proved=self.enforcer.is_proved,
+            tell=self.events.tell,
         )
 
     def _serving(self, port: int) -> None:

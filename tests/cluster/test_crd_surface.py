@@ -19,7 +19,7 @@ from moorage.api import (
     SizingStatus,
     Tier,
 )
-from moorage.api.namespacequota import HolderStatus, NativeDifference, ResourceHolders
+from moorage.api.namespacequota import DefaultsInForce, HolderStatus, NativeDifference, ResourceHolders
 from moorage.api.presence import NodesStatus
 from moorage.api.provisioning import BackendStatus, RefillStatus
 from tests.cluster.crds import OURS, ApiServer
@@ -39,6 +39,7 @@ READY = Condition(
     last_transition_time="2026-01-02T03:04:05Z",
     observed_generation=1,
 )
+ENFORCED = msgspec.structs.replace(READY, type="Enforced", reason="Proved", message="proved on the API server")
 QUOTA_STATUS = NamespaceQuotaStatus(
     observed_generation=1,
     hard={"requests.cpu": "20", "pods": "100"},
@@ -51,7 +52,8 @@ QUOTA_STATUS = NamespaceQuotaStatus(
     native=(
         NativeDifference(resource_quota="old", resource="pods", used="33", counted="31", since="2026-01-31T12:00:00Z"),
     ),
-    conditions=(READY,),
+    defaults=DefaultsInForce(default={"memory": "512Mi"}),
+    conditions=(READY, ENFORCED),
 )
 BUFFER_STATUS = CapacityBufferStatus(
     observed_generation=1,
@@ -117,6 +119,7 @@ def test_kubectl_get_shows_usage_of_a_quota(crds: Cluster, namespace: str, quota
         "MEMORY": "18Gi/64Gi",
         "PODS": "31/100",
         "FULLEST": "cpu 35%",
+        "ENFORCED": "True",
         "READY": "True",
     }
 
@@ -229,7 +232,7 @@ def test_conditions_of_two_writers_live_side_by_side(crds: Cluster, namespace: s
     }
     crds.kubectl("apply", "--server-side", "--subresource=status", "--field-manager=auditor", "-f", "-", stdin=body)
     status = crds.get("nsq", quota, "-n", namespace)["status"]
-    assert sorted(each["type"] for each in status["conditions"]) == ["Audited", "Ready"]
+    assert sorted(each["type"] for each in status["conditions"]) == ["Audited", "Enforced", "Ready"]
 
 
 def test_kubectl_scale_writes_the_replicas_of_a_buffer(crds: Cluster, namespace: str, buffer: str) -> None:

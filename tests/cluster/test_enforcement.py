@@ -163,7 +163,18 @@ def test_an_edit_is_put_back_and_reported(cluster: Cluster, rest: Rest, namespac
         timeout=10,
         message=lambda: f"a report of the edit; it says {enforced_message(rest, namespace)}",
     )
+    wait_for(
+        lambda: f"ResourceQuota {PROJECTED} was put back" in str(events(rest, namespace, "EditPutBack")),
+        timeout=10,
+        message="an event on the quota",
+    )
     wait_for_condition(cluster, namespace, "nsq/team", "Enforced", "True", "Proved", timeout=30)
+
+
+def events(rest: Rest, namespace: str, reason: str) -> list[str]:
+    """What events on the quota tell."""
+    found = rest.items(namespace, "Event", "events.k8s.io/v1")
+    return [each["note"] for each in found if each["reason"] == reason and each["regarding"]["name"] == "team"]
 
 
 def enforced_message(rest: Rest, namespace: str) -> str:
@@ -279,3 +290,32 @@ def test_nothing_is_made_in_namespaces_that_no_quota_may_lock(cluster: Cluster, 
         assert judged(rest, "kube-system", pod()).ok
     finally:
         rest.delete("kube-system", NSQ, "strict", OURS).require()
+
+
+# Defaults of several quotas
+
+
+def test_defaults_of_several_quotas_are_put_together_in_the_order_of_their_names(
+    cluster: Cluster, rest: Rest, namespace: str
+) -> None:
+    first = limits(Container={"default": {"memory": "512Mi"}, "defaultRequest": {"cpu": "100m"}})
+    second = limits(Container={"defaultRequest": {"cpu": "200m", "memory": "256Mi"}})
+    enforce(cluster, rest, namespace, {"limits": second}, name="b")
+    assert given(rest, namespace) == {"requests": {"cpu": "200m", "memory": "256Mi"}}
+    enforce(cluster, rest, namespace, {"limits": first}, name="a")
+    together = {"limits": {"memory": "512Mi"}, "requests": {"cpu": "100m", "memory": "256Mi"}}
+    for _ in range(20):  # the API server goes through the quotas in no fixed order
+        assert given(rest, namespace) == together
+    wait_for_condition(cluster, namespace, "nsq/b", "Enforced", "True", "Proved")
+    rest.delete(namespace, NSQ, "a", OURS).require()
+    wait_for(
+        lambda: given(rest, namespace) == {"requests": {"cpu": "200m", "memory": "256Mi"}},
+        timeout=SETTLE_SECONDS,
+        message=lambda: f"the defaults of the other quota; there are {given(rest, namespace)}",
+    )
+
+
+def given(rest: Rest, namespace: str) -> Object:
+    """What a container gets that says nothing."""
+    stored = judged(rest, namespace, pod()).require()
+    return dict(stored["spec"]["containers"][0]["resources"])

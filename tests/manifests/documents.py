@@ -16,6 +16,7 @@ BASE = MANIFESTS / "base"
 POLICIES = MANIFESTS / "policies"
 EXAMPLES = MANIFESTS / "examples"
 NAMESPACES = MANIFESTS / "overlays" / "namespaces"
+LIMIT_RANGES = MANIFESTS / "overlays" / "limitranges"
 CRDS = REPOSITORY / "crds"
 AGGREGATE = "moorage.dev/aggregate-to-operator"
 

@@ -17,6 +17,7 @@ from tests.manifests.documents import (
     BASE,
     CRDS,
     EXAMPLES,
+    LIMIT_RANGES,
     NAMESPACES,
     POLICIES,
     Object,
@@ -45,7 +46,7 @@ def kustomization(folder: Path) -> Object:
     return document.content
 
 
-@pytest.mark.parametrize("folder", [BASE, CRDS, NAMESPACES, POLICIES], ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", [BASE, CRDS, LIMIT_RANGES, NAMESPACES, POLICIES], ids=lambda folder: folder.name)
 def test_every_file_is_part_of_the_kustomization(folder: Path) -> None:
     files = {path.name for path in folder.glob("*.yaml")} - {"kustomization.yaml"}
     assert files == {each for each in kustomization(folder)["resources"] if each.endswith(".yaml")}
@@ -163,7 +164,7 @@ def test_the_operator_writes_to_nothing_but_our_kinds_and_its_own_objects() -> N
     assert writes == {
         *((GROUP, resource, "patch") for resource in ours),
         *(("events.k8s.io", "events", verb) for verb in ("create", "patch")),
-        *(("", "resourcequotas", verb) for verb in ("create", "patch", "delete")),
+        *(("", made, verb) for made in ("resourcequotas", "limitranges") for verb in ("create", "patch", "delete")),
         *PROBES,
         *made,
         *(("", "secrets", verb) for verb in ("create", "patch")),

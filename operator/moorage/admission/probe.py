@@ -58,7 +58,9 @@ class Probe:
     expected: frozenset[Saying]
     """What speaks against it."""
     filled_in: frozenset[str]
-    """What the silent container is given, such as `requests.cpu=200m` (canonical)."""
+    """What our policy gives the silent container, such as `requests.cpu=200m` (canonical)."""
+    is_ranged: bool = False
+    """Whether a LimitRange has to give it something."""
 
     def why_not_proved(self, answer: str) -> str:
         """Return in what a refusal is not what the spec asks for; empty: it is."""
@@ -68,6 +70,8 @@ class Probe:
         if not found or f"'{self.policy}'" not in answer:
             return f"something else refused the probe of policy {self.policy}: {answer}"
         is_ranged = _LIMIT_RANGER in said
+        if self.is_ranged and not is_ranged:
+            return "no LimitRange fills in defaults yet"
         expected = {each for each in self.expected if not (is_ranged and each[0] == _MUST_SPECIFY)}
         if missing := expected - set(_sayings(said)):
             return f"policy {self.policy} does not yet say: {'; '.join(' '.join(each) for each in sorted(missing))}"
@@ -79,7 +83,7 @@ class Probe:
 def probes(quota: QuotaState, *, fills_in: bool = True) -> list[Probe]:
     """Return what proves the policies of a quota; nothing when no policy has anything to do for it.
 
-    `fills_in` False: defaults are given by something else than our policy.
+    `fills_in` False: defaults are given by a LimitRange, not by our policy.
     """
     found = [_pod_probe(quota, amounts, fills_in=fills_in) for amounts in _pod_amounts(quota)]
     for entry in quota.limits:
@@ -151,7 +155,16 @@ def _pod_probe(quota: QuotaState, given: Mapping[str, int], *, fills_in: bool) -
     failures = judge_pod(msgspec.convert(body, Pod), [replace(quota, used={})]).failures
     # What else is admitted before may give the silent container amounts, but not change the other's.
     certain = [each for each in failures if each.step is Step.SPECIFY or each.where != _SILENT]
-    return Probe("pods", body, pods.NAME, quota.name, _expected(certain), _defaults(quota) if fills_in else frozenset())
+    given_to_silent = _defaults(quota)
+    return Probe(
+        "pods",
+        body,
+        pods.NAME,
+        quota.name,
+        _expected(certain),
+        filled_in=given_to_silent if fills_in else frozenset(),
+        is_ranged=bool(given_to_silent) and not fills_in,
+    )
 
 
 def _container(name: str, resources: Mapping[str, Any]) -> dict[str, Any]:

@@ -207,6 +207,13 @@ class NativeDifference(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     since: Annotated[str, doc("Since when it has differed without a break.", format="date-time")]
 
 
+class DefaultsInForce(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What containers are given that say nothing."""
+
+    default: Annotated[dict[str, QuantityText], doc("Limits, by resource.")] = {}
+    default_request: Annotated[dict[str, QuantityText], doc("Requests, by resource.")] = {}
+
+
 class NamespaceQuotaStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """What is used now. Written by Moorage as pods come, go and are resized."""
 
@@ -252,6 +259,18 @@ class NamespaceQuotaStatus(msgspec.Struct, frozen=True, kw_only=True, rename="ca
             **{"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["resource"]},
         ),
     ] = ()
+    defaults: (
+        Annotated[
+            DefaultsInForce,
+            doc(
+                """
+                The defaults that this quota fills in, in place of those in spec.limits. Given only where several
+                quotas of the namespace have some: the first of them has all, put together, and the others none.
+                """
+            ),
+        ]
+        | None
+    ) = None
     native: Annotated[
         tuple[NativeDifference, ...],
         doc(

@@ -274,6 +274,18 @@ class Client:
         return self._session
 
 
+async def delete_if_there(client: Client, path: str, *, uid: str) -> None:
+    """DELETE an object; it may be gone already, or another one may have taken its name.
+
+    Raises ClusterError.
+    """
+    try:
+        await client.delete(path, uid=uid)
+    except ApiError as error:
+        if not (error.not_found or error.conflict):
+            raise
+
+
 def _repeatable(method: str, error: ClusterError) -> bool:
     """Tell whether repeating the request is safe and may help."""
     if isinstance(error, ApiError):

@@ -10,8 +10,8 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from moorage.cluster.client import Client
-from moorage.cluster.errors import ApiError, ClusterError
+from moorage.cluster.client import Client, delete_if_there
+from moorage.cluster.errors import ClusterError
 from moorage.cluster.worklist import Worklist
 from moorage.quota.native import NativeQuota
 from moorage.quota.projection import MANAGED_BY, Owner, Projection, edits, projected_name, removal
@@ -148,12 +148,8 @@ class Projector:
 
     async def _delete(self, key: Key, owner: Owner, held: NativeQuota | None) -> None:
         self._applied.pop(key, None)
-        if held is not None and _is_ours(held, owner):
-            try:
-                await self._client.delete(_path(owner), uid=held.uid)
-            except ApiError as error:
-                if not (error.not_found or error.conflict):
-                    raise
+        if held is not None and held.owner_uid == owner.uid:
+            await delete_if_there(self._client, _path(owner), uid=held.uid)
         self._note(key, "")
 
     def _note(self, key: Key, problem: str) -> None:

@@ -13,6 +13,7 @@ from moorage.api import Condition, SpecError, parse_namespace_quota_spec
 from moorage.api.namespacequota import NamespaceQuotaStatus
 from moorage.handlers.native import NativeQuotas
 from moorage.quota.admission import QuotaState
+from moorage.quota.bounds import Limits, defaults_in_force
 from moorage.quota.conflicts import Conflict, conflicts
 from moorage.quota.ledger import Ledger, QuotaKey
 from moorage.quota.native import Difference, differences
@@ -26,6 +27,7 @@ from moorage.status.namespacequota import (
     Views,
     aggregated_resources,
     current_names,
+    defaults_status,
     invalid_quota_status,
     known_names,
     quota_rules,
@@ -68,6 +70,8 @@ class Quotas:
         """By namespace."""
         self._conflicts: dict[str, tuple[Conflict, ...]] = {}
         """By namespace."""
+        self._defaults: dict[str, Mapping[str, Limits]] = {}
+        """What is filled in by which quota, by namespace."""
 
     def accept(self, namespace: str, name: str, *, generation: int, spec: Mapping[str, Any]) -> None:
         """Take in a spec, good or bad."""
@@ -103,6 +107,10 @@ class Quotas:
         known = self._known.get((namespace, name))
         return known.rules if known is not None and not isinstance(known.rules, str) else None
 
+    def defaults(self, namespace: str, name: str) -> Limits | None:
+        """Return the defaults that a quota fills in, as an entry for containers; None: it has none."""
+        return self._defaults.get(namespace, {}).get(name)
+
     def states(self, namespace: str) -> list[QuotaState]:
         """Return the quotas of a namespace that can be read, as admission sees them."""
         found = [(name, self._known[namespace, name].rules) for name in self.names(namespace)]
@@ -120,11 +128,14 @@ class Quotas:
         )
 
     def _quotas_changed(self, namespace: str) -> None:
-        rules = {name: self._known[namespace, name].rules for name in self.names(namespace)}
-        found = conflicts({name: each.limits for name, each in rules.items() if not isinstance(each, str)})
+        known = {name: self._known[namespace, name].rules for name in self.names(namespace)}
+        rules = {name: each for name, each in known.items() if not isinstance(each, str)}
         self._conflicts.pop(namespace, None)
-        if found:
+        if found := conflicts({name: each.limits for name, each in rules.items()}):
             self._conflicts[namespace] = found
+        self._defaults.pop(namespace, None)
+        if filled := defaults_in_force({name: each.limits for name, each in rules.items() if each.is_enforced}):
+            self._defaults[namespace] = filled
         self.changed(namespace)
 
     def status(self, namespace: str, name: str) -> NamespaceQuotaStatus | None:
@@ -134,7 +145,7 @@ class Quotas:
             return None
         if isinstance(known.rules, str):
             return invalid_quota_status(known.rules, generation=known.generation)
-        return quota_status(
+        status = quota_status(
             known.rules,
             self._ledger.usage(namespace, name),
             self._views_of(namespace),
@@ -146,6 +157,10 @@ class Quotas:
                 *self._of_single_objects(namespace, name, report),
             ],
         )
+        filled = self._defaults.get(namespace, {})
+        if len(filled) > 1 and name in filled:
+            return msgspec.structs.replace(status, defaults=defaults_status(filled[name]))
+        return status
 
     def _enforced(self, namespace: str, name: str, known: _Known) -> list[Condition]:
         if self.enforcement is None or isinstance(known.rules, str):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
@@ -18,7 +17,7 @@ from moorage.admission.keeper import CertificateKeeper
 from moorage.admission.tls import server_context
 from moorage.admission.webhook import serve_webhook, webhook_app
 from moorage.cluster.client import Client
-from moorage.cluster.events import EventWriter
+from moorage.cluster.event_series import Happening
 from moorage.cluster.feed import Feed
 from moorage.cluster.freshness import Freshness
 from moorage.handlers.admission import AdmissionMemory
@@ -34,7 +33,7 @@ logger = logging.getLogger(__name__)
 class Webhook:
     """Explains admission on a port of its own.
 
-    `policies_proved` says of a quota whether the API server's policies are known to obey it.
+    `policies_proved` says of a quota whether the API server's policies are known to obey it; `tell` writes events.
     """
 
     def __init__(
@@ -45,12 +44,12 @@ class Webhook:
         *,
         system_namespace: str,
         policies_proved: Callable[[QuotaKey], bool],
+        tell: Callable[[Happening], None],
     ) -> None:
         self.counters = AdmissionCounters()
         self._watches = watches
         self._scalables = Scalables(client, watches.places)
         self._freshness = Freshness(client, self._proved_feeds)
-        self._events = EventWriter(client, instance=socket.gethostname())
         self._context = server_context()
         store = ClusterCertificateStore(client, namespace=system_namespace)
         self.keeper = CertificateKeeper(store, self._context, now=lambda: datetime.now(UTC))
@@ -62,7 +61,7 @@ class Webhook:
             policies_proved=policies_proved,
             uid=lambda key: state.uid(key_of(QUOTAS, *key)) or "",
         )
-        self._app = webhook_app(Judge(memory, self.counters, self._events.tell), self.counters)
+        self._app = webhook_app(Judge(memory, self.counters, tell), self.counters)
         self._runner: web.AppRunner | None = None
 
     async def listen(self, *, host: str, port: int) -> None:
@@ -80,7 +79,6 @@ class Webhook:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.keeper.run(), name="certificate")
             tasks.create_task(self._freshness.run(), name="freshness")
-            tasks.create_task(self._events.run(), name="events")
             for feed in self._scalables.feeds:
                 tasks.create_task(feed.run(), name=f"workloads {feed.path}")
 

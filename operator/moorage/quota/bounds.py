@@ -32,6 +32,11 @@ class Limits:
     max: Mapping[str, int] = field(default_factory=dict)
     max_limit_request_ratio: Mapping[str, int] = field(default_factory=dict)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether the entry says nothing."""
+        return not (self.default or self.default_request or self.min or self.max or self.max_limit_request_ratio)
+
 
 @dataclass(frozen=True, slots=True)
 class _Subject:
@@ -72,6 +77,26 @@ def fill_in(spec: PodSpec, entries: Iterable[Limits]) -> PodSpec:
     return with_defaults(filled)
 
 
+def defaults_in_force(quotas: Mapping[str, Iterable[Limits]]) -> dict[str, Limits]:
+    """Return the entry for containers whose defaults each quota of a namespace fills in, by name of the quota.
+
+    Quotas that have none are left out. The first in alphabetical order has those of all, and the others none: only
+    together can it be told which of them comes first, and whether a limit becomes the request.
+    """
+    having = {
+        name: [each for each in entries if each.type == CONTAINER and (each.default or each.default_request)]
+        for name, entries in sorted(quotas.items())
+    }
+    names = [name for name, entries in having.items() if entries]
+    everything = [entry for name in names for entry in having[name]]
+    merged = Limits(
+        CONTAINER,
+        default=_first_of([each.default for each in everything]),
+        default_request=_first_of([each.default_request for each in everything]),
+    )
+    return {name: merged if name == names[0] else Limits(CONTAINER) for name in names}
+
+
 def defaulted(spec: PodSpec, filled: PodSpec) -> dict[str, ResourceRequirements]:
     """Return what containers have in a filled-in spec that they would not have without, by container name.
 
@@ -97,18 +122,19 @@ def _first_of(maps: Iterable[Mapping[str, int]]) -> Amounts:
 
 def _filled(container: Container, requests: Mapping[str, int], limits: Mapping[str, int]) -> Container:
     own_requests, own_limits = container.given("requests"), container.given("limits")
-    new_requests = {**_texts(requests), **own_requests}
+    new_requests = {**resource_texts(requests), **own_requests}
     raised = {
         name: max(amount, nano_of(new_requests[name])) if name in new_requests else amount
         for name, amount in limits.items()
     }
-    new_limits = {**_texts(raised), **own_limits}
+    new_limits = {**resource_texts(raised), **own_limits}
     if len(new_requests) == len(own_requests) and len(new_limits) == len(own_limits):
         return container
     return msgspec.structs.replace(container, resources=ResourceRequirements(requests=new_requests, limits=new_limits))
 
 
-def _texts(given: Mapping[str, int]) -> ResourceList:
+def resource_texts(given: Mapping[str, int]) -> dict[str, str]:
+    """Spell amounts of container resources exactly."""
     return {name: canonical(amount, binary=is_binary(name)) for name, amount in given.items()}
 
 

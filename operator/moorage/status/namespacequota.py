@@ -9,6 +9,7 @@ from enum import StrEnum
 from moorage.api.conditions import Condition
 from moorage.api.limits import LimitEntry
 from moorage.api.namespacequota import (
+    DefaultsInForce,
     HolderStatus,
     NamespaceQuotaDisplay,
     NamespaceQuotaSpec,
@@ -17,7 +18,7 @@ from moorage.api.namespacequota import (
     ResourceHolders,
 )
 from moorage.quantity import NANO
-from moorage.quota.bounds import Limits
+from moorage.quota.bounds import Limits, resource_texts
 from moorage.quota.ledger import Holder, Terms, Usage
 from moorage.quota.names import COUNT, COUNT_PODS, PODS, Counted, counted, display_order, why_not_counted
 from moorage.quota.report import NEAR_PERCENT, QuotaReport, ResourceLine, report
@@ -105,6 +106,11 @@ def _limits(entry: LimitEntry) -> Limits:
 def known_names(rules: QuotaRules, views: Views) -> set[str]:
     """Return the names whose usage can be told now: all objects that they count are known."""
     return {name for name in rules.hard if (each := counted(name)) is not None and _is_known(name, each, views)}
+
+
+def defaults_status(entry: Limits) -> DefaultsInForce:
+    """Return the defaults of an entry as status shows them."""
+    return DefaultsInForce(default=resource_texts(entry.default), default_request=resource_texts(entry.default_request))
 
 
 def aggregated_resources(rules: QuotaRules, views: Views) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from moorage.objects import PodSpec, ResourceList
-from moorage.quota.bounds import Limits, defaulted, fill_in
+from moorage.quota.bounds import Limits, defaulted, defaults_in_force, fill_in
 from moorage.resources import nano_of
 from tests.builders import container, limits, nano, pod_spec, resources, sidecar
 
@@ -114,6 +114,25 @@ class TestSeveralQuotas:
     def test_a_limit_of_one_is_raised_to_the_request_of_another(self) -> None:
         one, other = limits(default={"memory": "1Gi"}), limits(default_request={"memory": "2Gi"})
         assert given(pod_spec(), one, other) == {"app": (nano(memory="2Gi"), nano(memory="2Gi"))}
+
+
+class TestInForce:
+    ONE = limits(default={"memory": "512Mi"}, default_request={"cpu": "100m"})
+    OTHER = limits(default_request={"cpu": "200m", "memory": "256Mi"})
+
+    def test_the_first_has_those_of_all_and_the_others_none(self) -> None:
+        assert defaults_in_force({"b": [self.OTHER], "a": [self.ONE, limits("Pod", max={"cpu": "1"})]}) == {
+            "a": limits(default={"memory": "512Mi"}, default_request={"cpu": "100m", "memory": "256Mi"}),
+            "b": limits(),
+        }
+
+    def test_together_they_fill_in_what_all_of_them_would(self) -> None:
+        together = defaults_in_force({"a": [self.ONE], "b": [self.OTHER]})
+        spec = pod_spec(containers=[container("app")])
+        assert fill_in(spec, together.values()) == fill_in(spec, [self.ONE, self.OTHER])
+
+    def test_those_without_defaults_have_no_part(self) -> None:
+        assert defaults_in_force({"a": [limits(max={"cpu": "1"})], "b": [self.OTHER], "c": []}) == {"b": self.OTHER}
 
 
 def test_what_was_filled_in_is_told_by_container_with_what_follows_from_it() -> None:
