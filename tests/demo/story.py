@@ -102,6 +102,8 @@ class Story:
         self.wait(self.a, "cbuf/web", "{.status.replicas}", "180")
         self.wait(self.b, "cbuf/api", "{.status.replicas}", "3")
         if self.place.alone:
+            self.wait(self.a, "cbuf/web", "{.status.display.active}", "60/60")
+            self.wait(self.b, "cbuf/api", "{.status.display.active}", "3/3")
             terminal.kubectl("get", "nsq,cbuf", "-A")
         else:
             terminal.kubectl("get", "nsq,cbuf", "-n", self.a)
@@ -113,7 +115,8 @@ class Story:
         self.terminal.kubectl("describe", "nsq", "team-a", "-n", self.a)
         self.terminal.say(
             "Two pods a second, 30 s until a suspended node takes pods and 90 s until a new one does: "
-            "60 units are kept active and 120 on standby. Explanation says how each number came about."
+            "60 units are to be active and 120 on standby. Explanation says how each number came about, Provisioned "
+            "what of it is there: the nodes have room for the active ones, and suspended nodes this cluster has none."
         )
         self.terminal.kubectl("describe", "cbuf", "web", "-n", self.a)
 
@@ -160,6 +163,8 @@ class Story:
         patch = json.dumps({"spec": {"sizing": {"scaleUpRate": "0.5"}}})
         terminal.kubectl("patch", "cbuf", "web", "-n", self.a, "--type=merge", "-p", patch)
         self.wait(self.a, "cbuf/web", "{.status.sizing.scaleUpRate}", "0.5")
+        if self.place.alone:
+            self.wait(self.a, "cbuf/web", "{.status.display.active}", "15/15")
         terminal.kubectl("get", "cbuf", "web", "-n", self.a)
         text = self.explanation()
         self.expect(text.startswith("active 15 = 0.5 pods/s x 30s; standby 30 ="), f"the explanation is {text!r}")
