@@ -24,7 +24,7 @@ from moorage.cluster.events import EventWriter
 from moorage.cluster.feed import Feed, Pace
 from moorage.cluster.reference import AnyReference
 from moorage.cluster.references import References
-from moorage.cluster.status_writer import StatusWriter
+from moorage.cluster.status_writer import StatusKey, StatusWriter
 from moorage.handlers.alarms import Alarms
 from moorage.handlers.buffers import Buffers
 from moorage.handlers.embedding import EmbeddedKopf, set_on_signals
@@ -125,6 +125,7 @@ class Operator:
             exempt={*EXEMPT_NAMESPACES, self.system_namespace},
         )
         quotas.enforcement = self.enforcer.state
+        self.state.labelled = self._labelled
         self.state.writer = StatusWriter(
             self.client,
             self.state.desired,
@@ -244,6 +245,10 @@ class Operator:
         """Pods have taken the room of so many units of a buffer: whether these are made anew is up to its `refill`."""
         self.state.buffers.lives.take(key, units)
         self.state.buffer_due(*key)
+
+    def _labelled(self, key: StatusKey, labels: Mapping[str, str]) -> None:
+        if key.plural == QUOTAS:
+            self.enforcer.labeller.observe((key.namespace, key.name), labels)
 
     def _quotas_changed(self, namespace: str) -> None:
         self._mark_quotas(namespace)

@@ -14,6 +14,14 @@ from tests.cluster.rest import Answer, Rest
 from tests.controlplane.cluster import Cluster
 
 PROJECTED = "moorage-team"
+WITHOUT_MUTATING_POLICIES = [
+    "--feature-gates=MutatingAdmissionPolicy=false",
+    *(
+        f"--runtime-config=admissionregistration.k8s.io/v1/{kind}=false"
+        for kind in ("mutatingadmissionpolicies", "mutatingadmissionpolicybindings")
+    ),
+]
+"""Flags that take from an API server what it has had since Kubernetes 1.36."""
 SCENARIO = {
     "hard": {"requests.cpu": "2", "requests.memory": "2Gi", "pods": 6},
     "limits": limits(

@@ -10,7 +10,7 @@ import pytest
 
 from moorage.api import GROUP
 from tests.cluster.crds import OURS
-from tests.cluster.enforcing import change, create, enforce, enforced_quota
+from tests.cluster.enforcing import WITHOUT_MUTATING_POLICIES, change, create, enforce, enforced_quota
 from tests.cluster.native import NSQ
 from tests.cluster.objects import Object, wait_for_condition
 from tests.cluster.pod_shapes import asks, container, limits
@@ -31,10 +31,7 @@ def older() -> Iterator[ControlPlane]:
     """A cluster without MutatingAdmissionPolicy, with everything of the overlay for such clusters."""
     if user_kubeconfig() is not None:
         pytest.skip(f"needs a control plane of our own, and {USER_KUBECONFIG} is set")
-    kinds = ("mutatingadmissionpolicies", "mutatingadmissionpolicybindings")
-    unserved = ",".join(f"admissionregistration.k8s.io/v1/{kind}=false" for kind in kinds)
-    without = {APISERVER: ["--feature-gates=MutatingAdmissionPolicy=false", f"--runtime-config={unserved}"]}
-    with ControlPlane(options=Options(extra=without)) as plane:
+    with ControlPlane(options=Options(extra={APISERVER: WITHOUT_MUTATING_POLICIES})) as plane:
         plane.kubectl("apply", "--server-side", "--validate=strict", "--warnings-as-errors", "-k", str(LIMIT_RANGES))
         plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", f"crd/namespacequotas.{GROUP}")
         yield plane

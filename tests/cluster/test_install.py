@@ -16,6 +16,7 @@ from moorage.admission.certificate_store import CONFIGURATION, SECRET
 from moorage.quota.projection import projected_name
 from tests.cluster.audit import AuditLog
 from tests.cluster.backends import patch, wait_for_made
+from tests.cluster.enforcing import WITHOUT_MUTATING_POLICIES
 from tests.cluster.explaining import configured, free_ports, limit
 from tests.cluster.objects import (
     Object,
@@ -35,7 +36,7 @@ from tests.cluster.rest import rest_client
 from tests.cluster.upstream import UPSTREAM, install_upstream
 from tests.controlplane import ControlPlane, KubectlError, Options, wait_for
 from tests.controlplane.choice import USER_KUBECONFIG, user_kubeconfig
-from tests.manifests.documents import BASE, CRDS, EXAMPLES, NAMESPACES, operator_rules, rights, version
+from tests.manifests.documents import BASE, CRDS, EXAMPLES, LIMIT_RANGES, NAMESPACES, operator_rules, rights, version
 from tests.operator_process import OperatorProcess
 
 UNIT = {"name": "unit"}
@@ -74,7 +75,7 @@ POLICIES = [
     for suffix in ("", "Binding")
 ]
 LIMITS = [
-    {"type": "Container", "max": {"cpu": "100"}},
+    {"type": "Container", "max": {"cpu": "100"}, "defaultRequest": {"ephemeral-storage": "1Mi"}},
     {"type": "PersistentVolumeClaim", "max": {"storage": "1Ti"}},
 ]
 REPLICAS = 3
@@ -143,8 +144,8 @@ def start_installed(installed: ControlPlane, tmp_path: Path) -> Iterator[StartIn
         process.stop()
 
 
-def _install(cluster: ControlPlane) -> None:
-    cluster.kubectl("apply", "--server-side", "--validate=strict", "--warnings-as-errors", "-k", str(BASE))
+def _install(cluster: ControlPlane, folder: Path = BASE) -> None:
+    cluster.kubectl("apply", "--server-side", "--validate=strict", "--warnings-as-errors", "-k", str(folder))
     cluster.wait_until_served("namespacequotas.moorage.dev", "capacitybuffers.moorage.dev")
     allow = ("auth", "can-i", "list", "pods", "-A", f"--as={USER}")
     wait_for(lambda: _answers(cluster, *allow), timeout=30, message="the rights of the operator, summed up")
@@ -300,9 +301,10 @@ def test_the_pod_is_admitted_by_the_restricted_profile_of_its_namespace(installe
 def test_every_rule_is_needed_and_none_is_missing(
     installed: ControlPlane, start_control_plane: Callable[..., ControlPlane], start_installed: StartInstalled
 ) -> None:
-    # An API server that streams no lists, as older ones do not, is read page by page.
-    older = start_control_plane(audit=True, extra={"kube-apiserver": ["--feature-gates=WatchList=false"]})
-    _install(older)
+    # Older API servers stream no lists, so they are read page by page, and have no policies that fill in defaults.
+    flags = ["--feature-gates=WatchList=false", *WITHOUT_MUTATING_POLICIES]
+    older = start_control_plane(audit=True, extra={"kube-apiserver": flags})
+    _install(older, LIMIT_RANGES)
     backends = {"held": "Placeholder", "bought": "Autoscaler"}
     audits = []
     for cluster in (installed, older):

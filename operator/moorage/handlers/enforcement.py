@@ -16,12 +16,14 @@ from moorage.api import GROUP, VERSION
 from moorage.cluster.client import Client
 from moorage.cluster.errors import ClusterError
 from moorage.cluster.event_series import Happening, Regarding
+from moorage.cluster.labeller import Labeller
 from moorage.cluster.limit_ranges import LimitRangePlan, LimitRanges
 from moorage.cluster.projector import Plan, Projector
 from moorage.cluster.served import serves_mutating_policies
 from moorage.handlers.quotas import Quotas
 from moorage.quota.admission import QuotaState
 from moorage.quota.bounds import CONTAINER, Limits
+from moorage.quota.coverage import covered
 from moorage.quota.ledger import QuotaKey
 from moorage.quota.projection import Owner, Projection, projected_name, projection, why_not_in_force
 from moorage.status.enforcement import Enforcement, Means
@@ -83,6 +85,7 @@ class Enforcer:
             edited=self._edited,
         )
         self.limit_ranges = LimitRanges(client, self._limit_range_plan, changed=changed)
+        self.labeller = Labeller(client, wanted=self._covered, uid=uid)
         self.prover = Prover(client, self._probes, changed=changed)
         self._client = client
 
@@ -91,6 +94,7 @@ class Enforcer:
         async with asyncio.TaskGroup() as group:
             group.create_task(self.projector.run(), name="projector")
             group.create_task(self.limit_ranges.run(), name="limit ranges")
+            group.create_task(self.labeller.run(), name="labeller")
             group.create_task(self.prover.run(), name="prover")
             group.create_task(self._follow_the_api_server(), name="kinds of policies")
 
@@ -120,11 +124,13 @@ class Enforcer:
         for name in names:
             self.projector.mark((namespace, name))
             if prove:
+                self.labeller.mark((namespace, name))
                 self.limit_ranges.mark((namespace, name))
                 self.prover.mark((namespace, name))
 
     def _forget(self, key: QuotaKey) -> None:
         self.projector.forget(key)
+        self.labeller.forget(key)
         self.limit_ranges.forget(key)
         self.prover.forget(key)
         self._since.pop(key, None)
@@ -256,6 +262,15 @@ class Enforcer:
             "(a default limit below a request is not raised to it: such a pod is refused)"
         )
         return (Means(words, "DefaultsNotInForce", problem),)
+
+    # Coverage
+
+    def _covered(self, key: QuotaKey) -> frozenset[str] | None:
+        """Return what a quota covers whole; None when that cannot be told."""
+        if self._quotas.rules(*key) is None:
+            return None
+        rules = self._enforced_rules(key)
+        return covered(rules.hard, rules.terms.requirements) if rules is not None else frozenset()
 
     def _edited(self, key: QuotaKey, what: str) -> None:
         at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -48,6 +48,8 @@ class OperatorState:
         """Tells what is there of each buffer; None where nobody looks."""
         self.specs_changed: Callable[[], None] = lambda: None
         """Called when a spec came, changed or went."""
+        self.labelled: Callable[[StatusKey, Mapping[str, str]], None] = lambda *_: None
+        """Called with the labels of one of our objects whenever it was seen."""
         self._uids: dict[StatusKey, str] = {}
         self._described: set[StatusKey] = set()
         """Objects that have had a status since their spec was last taken in."""
@@ -203,6 +205,7 @@ def registry(credentials: CredentialsSource) -> kopf.OperatorRegistry:
         if type == "DELETED":
             memo.remove(key, uid=meta["uid"])
             return
+        memo.labelled(key, meta.get("labels") or {})
         version = int(meta["resourceVersion"])
         memo.observe(
             key,

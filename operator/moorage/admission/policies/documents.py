@@ -95,19 +95,48 @@ def mutating_policy(
     )
 
 
+def marking_policy(name: str, *, rules: Iterable[Rule], condition: str, label: str) -> tuple[Document, ...]:
+    """Return a policy without parameters and its binding: what meets `condition` gets a label."""
+    change = f'Object{{metadata: Object.metadata{{labels: {{"{label}": "true"}}}}}}'
+    spec = {
+        "failurePolicy": "Fail",
+        "reinvocationPolicy": "IfNeeded",
+        "matchConstraints": _constraints(rules),
+        "matchConditions": [{"name": "concerned", "expression": condition}],
+        "mutations": [{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": change}}],
+    }
+    return (
+        _document("MutatingAdmissionPolicy", name, spec),
+        _document("MutatingAdmissionPolicyBinding", name, {"policyName": name}),
+    )
+
+
+def demanding_policy(name: str, *, rules: Iterable[Rule], label: str, of_quotas: str) -> tuple[Document, ...]:
+    """Return a policy and its binding: what has a label needs a quota in its namespace that has another one."""
+    constraints = _constraints(rules) | {"objectSelector": {"matchLabels": {label: "true"}}}
+    spec = {
+        "failurePolicy": "Fail",
+        "paramKind": dict(_PARAM_KIND),
+        "matchConstraints": constraints,
+        "validations": [{"expression": "true"}],
+    }
+    reference = {"selector": {"matchLabels": {of_quotas: "true"}}, "parameterNotFoundAction": "Deny"}
+    bound = {"policyName": name, "paramRef": reference, "validationActions": ["Deny"]}
+    return (
+        _document("ValidatingAdmissionPolicy", name, spec),
+        _document("ValidatingAdmissionPolicyBinding", name, bound),
+    )
+
+
 def _document(kind: str, name: str, spec: Document) -> Document:
     return {"apiVersion": _API_VERSION, "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
 def _spec(rules: Iterable[Rule], condition: str, variables: Mapping[str, str]) -> Document:
-    exempt = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": list(EXEMPT_NAMESPACES)}
     return {
         "failurePolicy": "Fail",
         "paramKind": dict(_PARAM_KIND),
-        "matchConstraints": {
-            "namespaceSelector": {"matchExpressions": [exempt]},
-            "resourceRules": [rule.document() for rule in rules],
-        },
+        "matchConstraints": _constraints(rules),
         "matchConditions": [{"name": "concerned", "expression": condition}],
         "variables": [{"name": name, "expression": expression} for name, expression in variables.items()],
     }
@@ -115,3 +144,11 @@ def _spec(rules: Iterable[Rule], condition: str, variables: Mapping[str, str]) -
 
 def _bound(name: str) -> Document:
     return {"policyName": name, "paramRef": dict(_PARAM_REF)}
+
+
+def _constraints(rules: Iterable[Rule]) -> Document:
+    exempt = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": list(EXEMPT_NAMESPACES)}
+    return {
+        "namespaceSelector": {"matchExpressions": [exempt]},
+        "resourceRules": [rule.document() for rule in rules],
+    }

@@ -10,11 +10,17 @@ _ASKS_FOR_COMPUTE = (
 
 _CROSSES = "size({0}.?namespaces.orValue([])) > 0 || has({0}.namespaceSelector)"
 _WHEN = "DuringSchedulingIgnoredDuringExecution"
-_CROSSES_NAMESPACES = (
-    "[variables.pod.spec.?affinity.?podAffinity, variables.pod.spec.?affinity.?podAntiAffinity].exists(a, "
-    f"a.hasValue() && (a.value().?required{_WHEN}.orValue([]).exists(t, {_CROSSES.format('t')}) || "
-    f"a.value().?preferred{_WHEN}.orValue([]).exists(t, {_CROSSES.format('t.podAffinityTerm')})))"
-)
+
+
+def crosses_namespaces(pod: str) -> str:
+    """Return CEL for whether a pod has affinity terms that name or select other namespaces."""
+    return (
+        f"[{pod}.spec.?affinity.?podAffinity, {pod}.spec.?affinity.?podAntiAffinity].exists(a, "
+        f"a.hasValue() && (a.value().?required{_WHEN}.orValue([]).exists(t, {_CROSSES.format('t')}) || "
+        f"a.value().?preferred{_WHEN}.orValue([]).exists(t, {_CROSSES.format('t.podAffinityTerm')})))"
+    )
+
+
 _IS_IN_CLASS = (
     'e.operator == "In" ? variables.priorityClass in e.values : '
     'e.operator == "NotIn" ? !(variables.priorityClass in e.values) : '
@@ -31,7 +37,7 @@ VARIABLES = {
         '[variables.priorityClass != "" ? "PriorityClass" : "", '
         'has(variables.pod.spec.activeDeadlineSeconds) ? "Terminating" : "NotTerminating", '
         'variables.isBestEffort ? "BestEffort" : "NotBestEffort", '
-        f'{_CROSSES_NAMESPACES} ? "CrossNamespacePodAffinity" : ""]'
+        f'{crosses_namespaces("variables.pod")} ? "CrossNamespacePodAffinity" : ""]'
     ),
     "isSelected": (
         "params.spec.?scopes.orValue([]).all(s, s in variables.scopesThatHold) && "
