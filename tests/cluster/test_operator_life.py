@@ -32,7 +32,7 @@ StartOperator = Callable[..., OperatorProcess]
 
 @pytest.fixture
 def settled(crds: Cluster, namespace: str) -> str:
-    """A namespace with a quota over two pods, and a buffer that is cut to what they leave of it."""
+    """A namespace with a quota over two pods and a sized buffer."""
     crds.apply(
         quota(hard=HARD),
         pod("a", cpu="500m"),
@@ -46,7 +46,7 @@ def settled(crds: Cluster, namespace: str) -> str:
 
 def _wait_until_counted(cluster: Cluster, namespace: str) -> None:
     wait_for_status(cluster, namespace, "nsq/quota", {"used": {"requests.cpu": "1", "pods": "2"}})
-    wait_for_status(cluster, namespace, "cbuf/buffer", {"replicas": 8})
+    wait_for_status(cluster, namespace, "cbuf/buffer", {"replicas": 180})
 
 
 def _settled_version(cluster: Cluster, namespace: str, resource: str) -> str:
@@ -75,6 +75,25 @@ def test_a_restart_writes_nothing_when_nothing_changed(
     wait_for_status(crds, settled, "nsq/later", {"used": {"pods": "2"}})
     after = {each: crds.get("-n", settled, each)["metadata"]["resourceVersion"] for each in before}
     assert after == before
+
+
+def test_a_buffer_that_quotas_cut_is_never_larger_while_they_are_read_again(
+    crds: Cluster, namespace: str, start_operator: StartOperator
+) -> None:
+    unit = {"podTemplateRef": {"name": "unit"}}
+    crds.apply(pod_template(), pod("a"), quota(hard={"pods": 10}, enforcement="Enforce"), namespace=namespace)
+    crds.apply(buffer("first", **unit, replicas=5), namespace=namespace)
+    crds.apply(buffer("second", **unit, replicas=9), namespace=namespace)
+    operator = start_operator("-n", namespace)
+    wait_for_status(crds, namespace, "cbuf/first", {"replicas": 5})
+    wait_for_status(crds, namespace, "cbuf/second", {"replicas": 4})
+    cut = ("cbuf/first", "cbuf/second")
+    before = {each: crds.get("-n", namespace, each)["metadata"]["resourceVersion"] for each in cut}
+    operator.kill()
+    operator.start_and_wait()
+    crds.apply(buffer("third", **unit, replicas=1), namespace=namespace)
+    wait_for_status(crds, namespace, "cbuf/third", {"replicas": 0})
+    assert {each: crds.get("-n", namespace, each)["metadata"]["resourceVersion"] for each in before} == before
 
 
 def test_what_happened_while_it_was_down_is_caught_up(

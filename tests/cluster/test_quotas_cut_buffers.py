@@ -60,7 +60,7 @@ def test_priority_goes_before_age(crds: Cluster, namespace: str) -> None:
 
 def test_a_cut_takes_standby_first_and_gives_way_to_pods_that_come(crds: Cluster, namespace: str) -> None:
     crds.apply(
-        quota("ours", hard={"pods": 100}),
+        quota("ours", hard={"pods": 100}, enforcement="Enforce"),
         deployment(replicas=0),
         buffer("web", scalableRef=WEB, sizing=sizing()),
         namespace=namespace,

@@ -20,7 +20,7 @@ from tests.unit.buffer_rows import ROWS, amounts, condition, reference, shape, s
 
 ADMISSION = "is about what the API server admits: see tests/unit/api and tests/cluster/test_crd_admission.py"
 QUOTAS = "is about quotas that cut a buffer: see test_buffer_quota_conformance.py"
-UNITS = "is about units that exist or do not, which comes with the units themselves"
+UNITS = "is about units that are there or not: see test_buffer_units_conformance.py"
 LOOKUP = "is about what a reference finds or misses: see tests/cluster/test_buffer_conformance.py"
 NOT_THE_SAFE_ANSWER = "is the twin of a pair whose other answer is taken: see DECISIONS"
 REFUSED_BEFORE = "is refused by the schema before anything is sized: see DECISIONS"

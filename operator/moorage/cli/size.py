@@ -128,7 +128,8 @@ def _workload(
     if replicas is None and match and spec.scalable_ref is not None:
         found = match[0].spec.get("parallelism" if match[0].kind == "Job" else "replicas", 1)
         replicas = found if isinstance(found, int) else None
-    if spec.percentage is not None and spec.scalable_ref is not None and replicas is None:
+    has_size = spec.scalable_ref is not None or spec.selector is not None
+    if spec.percentage is not None and has_size and replicas is None:
         raise BadInput(
             "spec.percentage needs the size of the workload: give --workload-replicas or the workload itself"
         )

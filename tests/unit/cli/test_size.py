@@ -131,3 +131,11 @@ def test_a_percentage_needs_the_size_of_the_workload(moorage: Moorage) -> None:
     answer = moorage("size", "-f", "-", stdin=BUFFER)
     assert answer.code == 2
     assert "--workload-replicas" in answer.err
+
+
+def test_of_pods_by_their_labels_the_number_is_given_beside(moorage: Moorage) -> None:
+    spec = "{selector: {matchLabels: {app: web}}, percentage: 50}"
+    pods = f"apiVersion: moorage.dev/v1alpha1\nkind: CapacityBuffer\nmetadata: {{name: a}}\nspec: {spec}\n"
+    assert moorage("size", "-f", "-", stdin=pods).code == 2
+    answer = moorage("size", "-f", "-", "--workload-replicas", "11", "-o", "json", stdin=pods)
+    assert answer.json["replicas"] == 6
