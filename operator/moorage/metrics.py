@@ -18,6 +18,7 @@ from moorage.cluster.intake import Counters
 from moorage.handlers.operator import OperatorState
 from moorage.quantity import NANO
 from moorage.status.namespacequota import View
+from moorage.status.presence import Sighting
 
 _FEED_COUNTERS: tuple[tuple[str, str, Callable[[Counters], int]], ...] = (
     ("events", "Events taken from watches of what quotas count.", lambda it: it.events),
@@ -111,12 +112,29 @@ class OperatorCollector(Collector):
             "Units that a buffer should hold.",
             labels=("namespace", "capacitybuffer", "tier"),
         )
+        ready = GaugeMetricFamily(
+            "moorage_capacitybuffer_ready_replicas",
+            "Units that are there; missing while that is not known.",
+            labels=("namespace", "capacitybuffer", "tier"),
+        )
+        consumed = GaugeMetricFamily(
+            "moorage_capacitybuffer_consumed",
+            "Units whose room pods have taken since the tier was last full.",
+            labels=("namespace", "capacitybuffer", "tier"),
+        )
         for namespace, name in self._state.buffers:
+            seen = self._state.presence.seen((namespace, name)) if self._state.presence is not None else None
+            if isinstance(seen, Sighting):
+                for tier, each in (("active", seen.active), ("standby", seen.standby)):
+                    ready.add_metric((namespace, name, tier), each.ready)
+                    consumed.add_metric((namespace, name, tier), each.consumed)
             status = self._state.buffers.status(namespace, name)
             if status is not None and status.active is not None and status.standby is not None:
                 units.add_metric((namespace, name, "active"), status.active.replicas)
                 units.add_metric((namespace, name, "standby"), status.standby.replicas)
         yield units
+        yield ready
+        yield consumed
 
     def _feed_metrics(self) -> Iterator[Metric]:
         feeds = self._watches.feeds

@@ -25,6 +25,7 @@ from moorage.cluster.feed import Feed, Pace
 from moorage.cluster.reference import AnyReference
 from moorage.cluster.references import References
 from moorage.cluster.status_writer import StatusKey, StatusWriter
+from moorage.cluster.volume_nodes import VolumeNodes
 from moorage.handlers.alarms import Alarms
 from moorage.handlers.buffers import Buffers
 from moorage.handlers.embedding import EmbeddedKopf, set_on_signals
@@ -133,16 +134,21 @@ class Operator:
             now=lambda: datetime.now(UTC),
         )
         self.state.specs_changed = self._specs_changed
-        nodes = Nodes(self.client)
+        nodes, self.volume_nodes = Nodes(self.client), VolumeNodes(self.client, clusterwide=not options.namespaces)
         self.provisioning.nodes = lambda: nodes.by_name
         self.presence = self.state.presence = Presence(
             self.watches,
             nodes,
-            Wishes(buffers, self.provisioning, lambda key: self.state.writer.held(key_of(BUFFERS, *key))),
+            Wishes(
+                buffers,
+                self.provisioning,
+                self.volume_nodes,
+                lambda key: self.state.writer.held(key_of(BUFFERS, *key)),
+            ),
             on_change=lambda key: self.state.buffer_changed(*key),
             on_taken=self._units_taken,
         )
-        self.provisioning.sought_changed = self.presence.wake
+        self.provisioning.sought_changed = self.volume_nodes.changed = self.presence.wake
         places = [f"/namespaces/{each}" for each in options.namespaces] or [""]
         self.expected = ExpectedQuotas(
             self.client,
@@ -187,6 +193,7 @@ class Operator:
                     group.create_task(self.events.run(), name="events"),
                     group.create_task(self.state.writer.run(), name="status writer"),
                     group.create_task(self.presence.run(), name="presence"),
+                    group.create_task(self.volume_nodes.run(), name="volumes"),
                     group.create_task(self.alarms.run(), name="alarms"),
                     group.create_task(self.provisioning.run(), name="provisioning"),
                     group.create_task(self._publish_usage(), name="usage"),

@@ -113,10 +113,73 @@ class ClaimReference(_Object, frozen=True):
     claim_name: str = ""
 
 
+class ClaimSpec(_Object, frozen=True):
+    """What a PersistentVolumeClaim asks for, or the volume that it got."""
+
+    storage_class_name: str | None = None
+    volume_name: str | None = None
+
+
+class ClaimTemplate(_Object, frozen=True):
+    """A claim that each pod gets for itself."""
+
+    spec: ClaimSpec = ClaimSpec()
+
+
+class EphemeralVolume(_Object, frozen=True):
+    """A volume that lives as long as its pod."""
+
+    volume_claim_template: ClaimTemplate | None = None
+
+
 class Volume(_Object, frozen=True):
     """A volume of a pod, as far as it is a claim."""
 
     persistent_volume_claim: ClaimReference | None = None
+    ephemeral: EphemeralVolume | None = None
+
+
+class StoredClaim(_Object, frozen=True):
+    """A PersistentVolumeClaim as stored."""
+
+    spec: ClaimSpec = ClaimSpec()
+
+
+class VolumeNodeAffinity(_Object, frozen=True):
+    """From which nodes a volume can be reached."""
+
+    required: NodeSelector | None = None
+
+
+class VolumeSpec(_Object, frozen=True):
+    """A PersistentVolume's spec, as far as it ties pods to nodes."""
+
+    node_affinity: VolumeNodeAffinity | None = None
+
+
+class StoredVolume(_Object, frozen=True):
+    """A PersistentVolume as stored."""
+
+    spec: VolumeSpec = VolumeSpec()
+
+
+class TopologyLabel(_Object, frozen=True):
+    """A label that nodes must have with one of these values."""
+
+    key: str = ""
+    values: list[str] | None = None
+
+
+class TopologyTerm(_Object, frozen=True):
+    """Nodes that have all of these labels."""
+
+    match_label_expressions: list[TopologyLabel] | None = None
+
+
+class StoredStorageClass(_Object, frozen=True):
+    """A StorageClass as stored: where its volumes may be made."""
+
+    allowed_topologies: list[TopologyTerm] | None = None
 
 
 class ContainerPort(_Object, frozen=True):

@@ -212,6 +212,48 @@ def _wait_until_all_is_ready(cluster: ControlPlane, namespace: str) -> None:
         wait_for_condition(cluster, namespace, f"cbuf/{name}", "Ready", "True", "Reconciled")
 
 
+def _mounting() -> list[Object]:
+    """A buffer whose unit mounts a claim that has a volume, and one that has none yet."""
+    topology = {"matchLabelExpressions": [{"key": "topology.kubernetes.io/zone", "values": ["a"]}]}
+    zonal: Object = {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": "zonal"},
+        "provisioner": "example.com/disk",
+        "volumeBindingMode": "WaitForFirstConsumer",
+        "allowedTopologies": [topology],
+    }
+    room = {"accessModes": ["ReadWriteOnce"], "storageClassName": ""}
+    disk: Object = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": "disk"},
+        "spec": {**room, "capacity": {"storage": "1Gi"}, "hostPath": {"path": "/disk"}},
+    }
+    asked = {"resources": {"requests": {"storage": "1Gi"}}}
+    claims = {"data": {**room, "volumeName": "disk"}, "later": {**room, "storageClassName": "zonal"}}
+    volumes = [{"name": each, "persistentVolumeClaim": {"claimName": each}} for each in claims]
+    return [
+        zonal,
+        disk,
+        *(
+            {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": {**spec, **asked}}
+            for name, spec in claims.items()
+        ),
+        pod_template("mounting", volumes=volumes),
+        buffer("mounting", podTemplateRef={"name": "mounting"}, replicas=1),
+    ]
+
+
+def _wait_until_volumes_are_looked_up(audit: AuditLog) -> None:
+    looked_up = {("", "persistentvolumes", "get"), ("storage.k8s.io", "storageclasses", "get")}
+    wait_for(
+        lambda: looked_up <= {right for request in audit.requests() for right in request.rights},
+        timeout=30,
+        message="a look at the volumes of a unit",
+    )
+
+
 @contextmanager
 def _called_on_loopback(cluster: ControlPlane) -> Iterator[int]:
     """Have the webhook called where the test runs the operator, since nothing here routes to Services."""
@@ -313,11 +355,12 @@ def test_every_rule_is_needed_and_none_is_missing(
         with cluster.namespace() as namespace, _called_on_loopback(cluster) as port:
             install_upstream(cluster)
             made = [buffer(each, podTemplateRef=UNIT, replicas=1, backend=kind) for each, kind in backends.items()]
-            cluster.apply(*_everything(), *made, namespace=namespace)
+            cluster.apply(*_everything(), *made, *_mounting(), namespace=namespace)
             operator = start_installed(f"--webhook-port={port}", cluster=cluster)
             _wait_until_all_is_ready(cluster, namespace)
             wait_for_made(cluster, namespace, "deployments", {"held-placeholder": 1})
             wait_for_made(cluster, namespace, UPSTREAM, {"bought-active": 1})
+            _wait_until_volumes_are_looked_up(audit)
             for each in backends:
                 patch(cluster, namespace, f"cbuf/{each}", {"spec": {"backend": "None"}})
             for kind in ("deployments", "podtemplates", UPSTREAM):

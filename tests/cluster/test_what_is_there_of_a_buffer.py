@@ -78,8 +78,10 @@ def run_pods(pool: Pool, namespace: str, count: int, *, name: str = "web", cpu: 
     pool.plane.kubectl("rollout", "status", f"deployment/{name}", "-n", namespace, "--timeout=30s")
 
 
-def wait_for_active(pool: Pool, namespace: str, active: Object, name: str = "buffer") -> Object:
-    return wait_for_status(pool.plane, namespace, f"cbuf/{name}", {"active": active})
+def wait_for_active(
+    pool: Pool, namespace: str, active: Object, name: str = "buffer", *, timeout: float = 20.0
+) -> Object:
+    return wait_for_status(pool.plane, namespace, f"cbuf/{name}", {"active": active}, timeout=timeout)
 
 
 @pytest.mark.usefixtures("operator")
@@ -237,6 +239,45 @@ def test_rules_about_other_pods_are_kept(pool: Pool, namespace: str) -> None:
     assert status["nodes"]["boundBy"] == "pod anti-affinity"
     run_pods(pool, namespace, 0)
     wait_for_active(pool, namespace, {"readyReplicas": 3})
+
+
+@pytest.mark.usefixtures("operator")
+def test_units_are_where_the_volume_is_that_they_mount(pool: Pool, namespace: str) -> None:
+    zone = "topology.kubernetes.io/zone"
+    for each in ("a", "b"):
+        pool.add(1, labels={zone: each})
+    line = {"key": zone, "operator": "In", "values": ["b"]}
+    common: Object = {"accessModes": ["ReadWriteOnce"], "storageClassName": ""}
+    volume = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": f"{namespace}-data"},
+        "spec": {
+            **common,
+            "capacity": {"storage": "1Gi"},
+            "hostPath": {"path": "/data"},
+            "claimRef": {"namespace": namespace, "name": "data"},
+            "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [line]}]}},
+        },
+    }
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data"},
+        "spec": {
+            **common,
+            "volumeName": volume["metadata"]["name"],
+            "resources": {"requests": {"storage": "1Gi"}},
+        },
+    }
+    mounts = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
+    pool.plane.apply(volume, claim, units(pool, volumes=[mounts]), namespace=namespace)
+    pool.plane.apply(buffer(podTemplateRef=UNIT, replicas=8), namespace=namespace)
+    status = wait_for_active(pool, namespace, {"replicas": 8, "readyReplicas": 4}, timeout=30)
+    assert status["nodes"]["unitsPerNode"] == 4
+    pool.add(1, labels={zone: "b"})
+    wait_for_active(pool, namespace, {"readyReplicas": 8})
+    pool.plane.kubectl("delete", "pv", volume["metadata"]["name"], "--wait=false")
 
 
 def test_what_was_consumed_is_known_after_a_restart(pool: Pool, namespace: str, operator: OperatorProcess) -> None:

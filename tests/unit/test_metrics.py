@@ -14,8 +14,10 @@ from prometheus_client.registry import Collector
 
 from moorage import __version__
 from moorage.admission.counters import AdmissionCounters
+from moorage.buffer.presence import Refill
 from moorage.cluster.client import Client
 from moorage.cluster.feed import Feed
+from moorage.density.groups import Outlook
 from moorage.handlers.counting import LedgerSink
 from moorage.handlers.operator import OperatorState
 from moorage.metrics import OperatorCollector, admission_metrics, operator_metrics
@@ -23,6 +25,7 @@ from moorage.quota.native import NativeQuota
 from moorage.quota.usage import ObjectUse
 from moorage.status.capacitybuffer import Workload
 from moorage.status.namespacequota import View
+from moorage.status.presence import Sighting, TierSighting, Unseen
 from tests.builders import nano, object_use, pod_spec, pod_use
 from tests.unit.operator_states import Known, NoCredentials, operator_state
 
@@ -236,6 +239,28 @@ async def test_a_buffer_shows_its_units_by_tier(state: OperatorState) -> None:
     assert of(state, "moorage_capacitybuffer_") == {
         f'moorage_capacitybuffer_replicas{{{labels},tier="active"}}': 60,
         f'moorage_capacitybuffer_replicas{{{labels},tier="standby"}}': 120,
+    }
+
+
+async def test_a_buffer_shows_what_is_there_once_that_is_known(state: OperatorState) -> None:
+    class Looked:
+        def seen(self, key: tuple[str, str]) -> Sighting | Unseen:
+            if key[1] == "api":
+                return Unseen("NodesUnknown", "nodes are being listed")
+            outlook = Outlook((), {}, {})
+            return Sighting(TierSighting(60, 52, consumed=8), TierSighting(120, 120), Refill(0, 0, 8, 0), outlook)
+
+    state.presence = Looked()
+    for name in ("web", "api"):
+        state.buffers.accept("team-a", name, generation=1, spec={**WEB, "sizing": SIZING})
+    labels = 'capacitybuffer="web",namespace="team-a"'
+    assert of(state, "moorage_capacitybuffer_ready") == {
+        f'moorage_capacitybuffer_ready_replicas{{{labels},tier="active"}}': 52,
+        f'moorage_capacitybuffer_ready_replicas{{{labels},tier="standby"}}': 120,
+    }
+    assert of(state, "moorage_capacitybuffer_consumed") == {
+        f'moorage_capacitybuffer_consumed{{{labels},tier="active"}}': 8,
+        f'moorage_capacitybuffer_consumed{{{labels},tier="standby"}}': 0,
     }
 
 

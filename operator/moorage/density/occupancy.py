@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -51,8 +51,6 @@ class Occupancy:
 
     def __init__(self) -> None:
         self.loads: dict[str, Load] = {}
-        self.touched: set[str] = set()
-        """Nodes whose load changed; whoever looks clears it."""
         self.daemons_changed = 0
         """How often the daemons of a node changed."""
 
@@ -69,11 +67,10 @@ class Occupancy:
         """Take out a pod, as it was added."""
         self._change(self.loads[pod.node], pod, -1)
 
-    def forget(self, node: str) -> None:
-        """Drop what is known of a node that has no pods any more."""
-        load = self.loads.get(node)
-        if load is not None and not load.used:
-            del self.loads[node]
+    def prune(self, nodes: Container[str]) -> None:
+        """Forget all nodes but these, once they have no pods any more."""
+        for name in [name for name, load in self.loads.items() if not load.used and name not in nodes]:
+            del self.loads[name]
 
     def _change(self, load: Load, pod: Resident, sign: int) -> None:
         sums = (load.used, load.daemons) if pod.daemon else (load.used,)
@@ -86,7 +83,6 @@ class Occupancy:
         if pod.daemon:
             load.daemons_changed += 1
             self.daemons_changed += 1
-        self.touched.add(pod.node)
 
 
 def _shift(total: dict[_Key, int], key: _Key, amount: int) -> None:

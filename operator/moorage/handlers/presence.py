@@ -155,6 +155,7 @@ class Presence:
         ):
             found[key] = self._with_patience(key, each)
             await asyncio.sleep(0)  # nothing else shall wait for all buffers
+        residents.occupancy.prune(self._nodes.by_name)
         self._unfit_since = {key: since for key, since in self._unfit_since.items() if key in wishes}
         return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ import msgspec
 from moorage.backends.autoscaler import Tier, unit_template
 from moorage.backends.choice import Backend
 from moorage.backends.placeholder import placeholder_name
+from moorage.cluster.volume_nodes import VolumeNodes
 from moorage.density.units import Unit, unit
 from moorage.handlers.buffers import BufferKey, Buffers
 from moorage.handlers.provisioning import Provisioning, Sought
@@ -27,9 +29,14 @@ class Wishes:
     """
 
     def __init__(
-        self, buffers: Buffers, provisioning: Provisioning, stored: Callable[[BufferKey], Mapping[str, Any]]
+        self,
+        buffers: Buffers,
+        provisioning: Provisioning,
+        volumes: VolumeNodes,
+        stored: Callable[[BufferKey], Mapping[str, Any]],
     ) -> None:
         self._buffers = buffers
+        self._volumes = volumes
         self._provisioning = provisioning
         self._stored = stored
         self._units: dict[BufferKey, tuple[tuple[object, ...], Unit]] = {}
@@ -64,11 +71,17 @@ class Wishes:
         held = self._units.get(key)
         if held is None or held[0] != made_of:
             held = self._units[key] = (made_of, unit_of(plan.owner.namespace, unit_template(plan)["template"]))
-        return held[1]
+        shape = held[1]
+        if volumes := shape.spec.volumes:
+            reached = self._volumes.of(plan.owner.namespace, volumes)
+            if reached != shape.volume_nodes:
+                shape = replace(shape, volume_nodes=reached)
+                self._units[key] = (made_of, shape)
+        return shape
 
 
 def unit_of(namespace: str, template: Mapping[str, Any]) -> Unit:
-    """Return the unit of a pod template.
+    """Return the unit of a pod template, wherever its volumes are.
 
     Raises msgspec.ValidationError or QuantityError when it cannot be read.
     """

@@ -96,3 +96,13 @@ def test_any_of_the_zones_that_a_unit_asks_for_will_do() -> None:
 def test_without_nodes_nothing_is_known() -> None:
     found = outlook(a_unit(cpu="1"), [], {})
     assert (found.known, found.feasible) == (False, False)
+
+
+def test_nodes_that_are_gone_are_forgotten_once_their_pods_are() -> None:
+    pod = resident("gone", cpu="1")
+    occupancy = occupied_by(pod, resident("there", cpu="1"))
+    occupancy.prune({"there"})
+    assert set(occupancy.loads) == {"gone", "there"}
+    occupancy.remove(pod)
+    occupancy.prune({"there"})
+    assert set(occupancy.loads) == {"there"}

@@ -111,7 +111,9 @@ def test_the_layout_is_that_of_the_source() -> None:
             folder = place.parent
 
 
-_LAST_PART = r"_(hard|relists_total|verifications_total|decode_errors_total|writes_total|admitted_total|unsure_total)$"
+_LAST_PART = (
+    r"_(hard|replicas|relists_total|verifications_total|decode_errors_total|writes_total|admitted_total|unsure_total)$"
+)
 
 
 async def test_the_table_of_metrics_is_complete() -> None:
