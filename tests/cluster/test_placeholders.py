@@ -90,6 +90,26 @@ def test_pods_push_placeholders_out_and_the_buffer_fills_up_again(
             )
 
 
+def test_units_that_were_taken_come_back_one_by_one(own_control_plane: ControlPlane, namespace: str) -> None:
+    """450 an hour is one every eight seconds; the first comes at once."""
+    cluster = own_control_plane
+    with nodes(cluster, 1, namespace, cpu="4200m"):
+        web = {"apiGroup": "apps", "kind": "Deployment", "name": "web"}
+        cluster.apply(
+            deployment(replicas=0, cpu="1", **on_nodes(namespace)),
+            buffer(scalableRef=web, replicas=4, backend="Placeholder", refill="450/h"),
+            namespace=namespace,
+        )
+        wait_for_status(cluster, namespace, "cbuf/buffer", {"readyReplicas": 4}, timeout=30)
+        cluster.kubectl("scale", "-n", namespace, "deployment/web", "--replicas=3")
+        status = wait_for_status(
+            cluster, namespace, "cbuf/buffer", {"replicas": 3, "refill": {"withheld": 1}}, timeout=40
+        )
+        assert status["refill"]["nextTime"]
+        status = wait_for_status(cluster, namespace, "cbuf/buffer", {"replicas": 4}, timeout=30)
+        assert "refill" not in status
+
+
 def test_a_workload_whose_pods_cannot_push_placeholders_out_is_told(crds: Cluster, namespace: str) -> None:
     template = pod_template()
     template["template"]["spec"]["preemptionPolicy"] = "Never"
