@@ -120,7 +120,7 @@ class Operator:
             self.client,
             quotas,
             uid=lambda key: self.state.uid(key_of(QUOTAS, *key)),
-            synced=self._native_synced,
+            unlisted=self._native_unlisted,
             changed=lambda key: self.state.writer.mark(key_of(QUOTAS, *key)),
             tell=self.events.tell,
             exempt={*EXEMPT_NAMESPACES, self.system_namespace},
@@ -227,9 +227,13 @@ class Operator:
             for path in places or ["/api/v1/resourcequotas"]
         ]
 
-    def _native_synced(self, namespace: str) -> bool:
-        feeds = [feed for feed in self.native_feeds if not self.options.namespaces or f"/{namespace}/" in feed.path]
-        return bool(feeds) and all(feed.synced for feed in feeds)
+    def _native_unlisted(self, namespace: str) -> str:
+        """Return why the ResourceQuotas of a namespace are not known; empty: they are."""
+        for feed in self.native_feeds:
+            if (not self.options.namespaces or f"/{namespace}/" in feed.path) and not feed.synced:
+                refusal = f"cannot be read: {feed.refusal}" if feed.refusal is not None else "are being listed"
+                return f"the ResourceQuotas {refusal}"
+        return ""
 
     def _webhook(self) -> Webhook:
         return Webhook(
