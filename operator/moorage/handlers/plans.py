@@ -20,7 +20,7 @@ from moorage.status.namespacequota import QuotaRules
 class Plans:
     """Derives plans from `quotas`; `uid` returns the uid of a NamespaceQuota.
 
-    In `exempt` namespaces nothing is enforced. A plan that cannot be told yet is None: what there is is then left alone.
+    In `exempt` namespaces nothing is enforced. None for a plan that cannot be told yet: leave what there is alone.
     """
 
     def __init__(self, quotas: Quotas, *, uid: Callable[[QuotaKey], str | None], exempt: Collection[str]) -> None:
