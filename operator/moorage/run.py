@@ -124,6 +124,7 @@ class Operator:
             changed=lambda key: self.state.writer.mark(key_of(QUOTAS, *key)),
             tell=self.events.tell,
             exempt={*EXEMPT_NAMESPACES, self.system_namespace},
+            namespaces=options.namespaces,
         )
         quotas.enforcement = self.enforcer.state
         self.state.labelled = self._labelled

@@ -12,13 +12,14 @@ from tests.controlplane.cluster import Cluster
 from tests.controlplane.waiting import wait_for
 from tests.manifests.documents import POLICIES
 
+ENFORCED = "moorage.dev/enforced"
 PROBE = "moorage.dev/probe"
 DEFAULTED = "moorage.dev/defaulted"
 
 
 @pytest.fixture(scope="session")
 def policies(crds: Cluster, rest: Rest) -> Iterator[Cluster]:
-    """The cluster with the policies installed; they concern namespaces with quotas that enforce, and no others."""
+    """The cluster with the policies installed; they concern namespaces with a label, and no others."""
     crds.kubectl("apply", "--server-side", "--force-conflicts", "-k", str(POLICIES))
     yield crds
     crds.kubectl("delete", "-k", str(POLICIES), "--ignore-not-found")
@@ -34,8 +35,20 @@ def pod_of(spec: Mapping[str, Any], **metadata: Any) -> Object:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "pod-", **metadata}, "spec": dict(spec)}
 
 
+def label_namespace(rest: Rest, namespace: str, *, label: str | None = "true") -> None:
+    """Have the policies look at a namespace, as the operator does."""
+    rest.patch("", "Namespace", namespace, {"metadata": {"labels": {ENFORCED: label}}}).require()
+
+
+def is_labelled(rest: Rest, namespace: str) -> bool:
+    """Tell whether the policies look at a namespace."""
+    labels = rest.get("", "Namespace", namespace).require()["metadata"]["labels"]
+    return bool(labels.get(ENFORCED) == "true")
+
+
 def wait_until_in_force(rest: Rest, namespace: str, quotas: Mapping[str, Object], *, timeout: float = 30.0) -> None:
-    """Wait until the API server's policies know these quotas as they are (names to specs); they take a moment."""
+    """Have the policies look at a namespace, and wait until they know these quotas as they are (names to specs)."""
+    label_namespace(rest, namespace)
     for name, spec in quotas.items():
         if spec.get("enforcement") != "Audit":
             wait_for(

@@ -70,6 +70,7 @@ POLICIES = [
         ("MutatingAdmissionPolicy", "defaults"),
         ("ValidatingAdmissionPolicy", "pods"),
         ("ValidatingAdmissionPolicy", "claims"),
+        ("ValidatingAdmissionPolicy", "labels"),
         ("ValidatingAdmissionPolicy", "probes"),
     )
     for suffix in ("", "Binding")
@@ -505,6 +506,39 @@ def test_it_outlives_its_definitions(installed: ControlPlane, namespace: str, st
     _wait_until_all_is_ready(installed, namespace)
     assert operator.pid == process
     assert operator.running
+
+
+NO_DRY_RUN = "the operator of Moorage creates nothing but dry runs"
+ANOTHER_LABEL = "the operator of Moorage changes nothing of a namespace but its label moorage.dev/enforced"
+
+
+def test_a_stolen_token_runs_no_pod_and_takes_no_protection_off_a_namespace(
+    installed: ControlPlane, namespace: str
+) -> None:
+    def refusal(*arguments: str) -> str:
+        try:
+            installed.kubectl(*arguments, "-n", namespace, f"--as={USER}")
+        except KubectlError as error:
+            return error.stderr
+        return ""
+
+    run = ("create", "-f", "-")
+    manifest = pod("mine")
+    with pytest.raises(KubectlError, match=NO_DRY_RUN):
+        installed.kubectl(*run, "-n", namespace, f"--as={USER}", stdin=manifest)
+    installed.kubectl(*run, "-n", namespace, f"--as={USER}", "--dry-run=server", stdin=manifest)
+
+    def patched(**metadata: Any) -> str:
+        changes = json.dumps({"metadata": metadata})
+        return refusal("patch", "namespace", namespace, "--type=merge", "-p", changes)
+
+    installed.kubectl("label", "namespace", namespace, "team=a")
+    assert ANOTHER_LABEL in patched(labels={"pod-security.kubernetes.io/enforce": "privileged"})
+    assert ANOTHER_LABEL in patched(labels={"team": None})
+    assert ANOTHER_LABEL in patched(labels={"team": "b", "moorage.dev/enforced": "true"})
+    assert ANOTHER_LABEL in patched(annotations={"note": "mine"})
+    assert patched(labels={"moorage.dev/enforced": "true"}) == ""
+    assert patched(labels={"moorage.dev/enforced": None}) == ""
 
 
 # What people may do

@@ -9,7 +9,7 @@ import pytest
 from tests.cluster.crds import OURS
 from tests.cluster.enforcing import enforced_quota
 from tests.cluster.native import NSQ, remove_namespace
-from tests.cluster.policies import PROBE, judged, pod_of, wait_until_in_force
+from tests.cluster.policies import PROBE, judged, label_namespace, pod_of, wait_until_in_force
 from tests.cluster.rest import Answer, Object, Rest
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.waiting import wait_for
@@ -168,6 +168,7 @@ def test_the_cluster_and_the_operator_cannot_be_locked(
     made = rest.create("", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": exempt}}).ok
     try:
         policies.wait_for_service_account(exempt)
+        label_namespace(rest, exempt)
         rest.create(exempt, enforced_quota("strict", strict)).require()
         set_quota(rest, namespace, strict)  # known after the other, so both are
         assert not judged(rest, namespace, pod()).ok
@@ -175,6 +176,7 @@ def test_the_cluster_and_the_operator_cannot_be_locked(
         assert admitted["spec"]["containers"][0]["resources"] == {}
     finally:
         rest.delete(exempt, NSQ, "strict", OURS)
+        label_namespace(rest, exempt, label=None)
         if made:
             remove_namespace(rest, exempt)
 

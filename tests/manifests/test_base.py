@@ -35,6 +35,8 @@ OBJECTS = [document for document in read_folder(BASE) if document.path.name != "
 [SERVICE] = of_kind(OBJECTS, "Service")
 PROBES = {("", resource, "create") for resource in ("pods", "persistentvolumeclaims")}
 """Rights that the policy moorage-probes narrows to dry runs."""
+LABELS = {("", "namespaces", "patch")}
+"""A right that the policy moorage-labels narrows to one label."""
 [WEBHOOKS] = of_kind(OBJECTS, "MutatingWebhookConfiguration")
 POD: Object = DEPLOYMENT["spec"]["template"]["spec"]
 [CONTAINER] = POD["containers"]
@@ -166,6 +168,7 @@ def test_the_operator_writes_to_nothing_but_our_kinds_and_its_own_objects() -> N
         *(("events.k8s.io", "events", verb) for verb in ("create", "patch")),
         *(("", made, verb) for made in ("resourcequotas", "limitranges") for verb in ("create", "patch", "delete")),
         *PROBES,
+        *LABELS,
         *made,
         *(("", "secrets", verb) for verb in ("create", "patch")),
         ("admissionregistration.k8s.io", "mutatingwebhookconfigurations", "patch"),

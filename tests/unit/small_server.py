@@ -33,6 +33,8 @@ class SmallServer:
     refusals: dict[str, int] = field(default_factory=dict)
     accepted: dict[str, str] = field(default_factory=dict)
     """The Accept header that a collection was last asked for with."""
+    patches: list[tuple[str, Object]] = field(default_factory=list)
+    """What was to be changed, by path, in order."""
     url: str = ""
     version: int = 100
     _watching: dict[str, list[asyncio.Queue[bytes | None]]] = field(default_factory=dict)
@@ -104,6 +106,13 @@ class SmallServer:
         empty = None if "PartialObjectMetadata" in self.accepted[path] else []
         return web.json_response({"metadata": meta, "items": items or empty})
 
+    async def take_patch(self, request: web.Request) -> web.StreamResponse:
+        path = request.path.rstrip("/")
+        if code := self.refusals.get(path):
+            return web.json_response({"code": code, "message": f"refused with {code}"}, status=code)
+        self.patches.append((path, await request.json()))
+        return web.json_response(self.documents.get(path, {}))
+
     async def _watch(self, request: web.Request) -> web.StreamResponse:
         path = request.path.rstrip("/")
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
@@ -134,6 +143,7 @@ async def small_server() -> AsyncIterator[tuple[SmallServer, Client]]:
     server = SmallServer()
     app = web.Application()
     app.router.add_get("/{path:.*}", server.handle)
+    app.router.add_patch("/{path:.*}", server.take_patch)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)

@@ -17,6 +17,7 @@ from moorage.cluster.errors import ClusterError
 from moorage.cluster.event_series import Happening, Regarding
 from moorage.cluster.labeller import Labeller
 from moorage.cluster.limit_ranges import LimitRanges
+from moorage.cluster.namespace_labels import NamespaceLabels
 from moorage.cluster.projector import Projector
 from moorage.cluster.served import serves_mutating_policies
 from moorage.handlers.plans import Plans
@@ -42,6 +43,7 @@ class Enforcer:
 
     `unlisted` returns why the ResourceQuotas of a namespace are not known (empty: they are). `changed` is called when
     the state of a quota's enforcement may have changed, `tell` writes events; `clock` is monotonic, in seconds.
+    `namespaces` are those that the operator works in; empty: all.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class Enforcer:
         changed: Callable[[QuotaKey], None],
         tell: Callable[[Happening], None] = lambda _: None,
         exempt: Collection[str] = EXEMPT_NAMESPACES,
+        namespaces: Collection[str] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._client = client
@@ -79,6 +82,9 @@ class Enforcer:
         )
         self._limit_ranges = LimitRanges(client, self._plans.limit_range, changed=changed)
         self._prover = Prover(client, self._plans.probes, changed=changed)
+        self._namespace_labels = NamespaceLabels(
+            client, wanted=self._plans.needs_policies, quotas=quotas.names, namespaces=namespaces
+        )
         self.labeller = Labeller(client, wanted=self._plans.labels, uid=uid)
         """Learns of labels on NamespaceQuotas."""
 
@@ -88,6 +94,7 @@ class Enforcer:
             group.create_task(self._projector.run(), name="projector")
             group.create_task(self._limit_ranges.run(), name="limit ranges")
             group.create_task(self._prover.run(), name="prover")
+            group.create_task(self._namespace_labels.run(), name="labels of namespaces")
             group.create_task(self.labeller.run(), name="labeller")
             group.create_task(self._follow_the_api_server(), name="kinds of policies")
 
@@ -114,6 +121,8 @@ class Enforcer:
             self._forget((namespace, name))
         if names:
             self._names[namespace] = names
+        if prove:
+            self._namespace_labels.mark(namespace)
         for name in names:
             self._projector.mark((namespace, name))
             if prove:
@@ -188,6 +197,8 @@ class Enforcer:
     def _why_not_proved(self, key: QuotaKey, wanted: Sequence[Probe]) -> str:
         if self._prover.is_proved(key, wanted):
             return ""
+        if problem := self._namespace_labels.problems.get(key[0]):
+            return problem
         result = self._prover.results.get(key)
         return result.problem if result is not None and result.problem else "the policies are being proved"
 

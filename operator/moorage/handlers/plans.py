@@ -70,6 +70,16 @@ class Plans:
         rules = self.rules(key)
         return covered(rules.hard, rules.terms.requirements) if rules is not None else frozenset()
 
+    def needs_policies(self, namespace: str) -> bool | None:
+        """Tell whether policies have something to do in a namespace; None while that is not known."""
+        if self.has_mutating_policies is None:
+            return None
+        return any(self._needs_policies((namespace, name)) for name in self._quotas.names(namespace))
+
+    def _needs_policies(self, key: QuotaKey) -> bool:
+        rules = self.rules(key)
+        return rules is not None and bool(rules.limits or self.probes(key))
+
     def probes(self, key: QuotaKey) -> Sequence[Probe]:
         """Return what proves the policies of a quota; nothing while it cannot be told or there is nothing to prove."""
         rules, fills_in = self.rules(key), self.has_mutating_policies

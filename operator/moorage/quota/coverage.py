@@ -18,6 +18,9 @@ CROSS_NAMESPACE_AFFINITY = "cross-namespace-affinity"
 COVERS = "covers.moorage.dev/"
 """Domain of the labels of quotas that cover something."""
 
+ENFORCED = "moorage.dev/enforced"
+"""Label of the namespaces whose quotas say something about single objects; the policies look at no others."""
+
 _LONGEST = 63
 """Of the name in a label, without its domain."""
 

@@ -14,6 +14,7 @@ import yaml
 
 from moorage.admission.policies import policy_documents
 
+OF_OUR_ACCOUNT = ("moorage-probes", "moorage-labels")
 FOLDER = Path(__file__).parents[3] / "manifests" / "policies"
 
 
@@ -45,17 +46,24 @@ def test_generation_does_not_depend_on_the_process(tmp_path: Path) -> None:
 
 def of_quotas(documents: Iterator[dict[str, Any]]) -> list[Any]:
     """Those that read NamespaceQuotas."""
-    return named(each for each in documents if each["metadata"]["name"] != "moorage-probes")
+    return named(each for each in documents if each["metadata"]["name"] not in OF_OUR_ACCOUNT)
 
 
 @pytest.mark.parametrize("policy", of_quotas(policies()))
 def test_a_policy_can_lock_neither_the_cluster_nor_the_operator(policy: dict[str, Any]) -> None:
-    [exempt] = policy["spec"]["matchConstraints"]["namespaceSelector"]["matchExpressions"]
+    [exempt, _] = policy["spec"]["matchConstraints"]["namespaceSelector"]["matchExpressions"]
     assert exempt == {
         "key": "kubernetes.io/metadata.name",
         "operator": "NotIn",
         "values": ["kube-system", "moorage-system"],
     }
+
+
+@pytest.mark.parametrize("policy", of_quotas(policies()))
+def test_a_policy_that_cannot_be_evaluated_concerns_namespaces_with_limits_alone(policy: dict[str, Any]) -> None:
+    # An API server that has not found our definitions refuses what a policy selects before it looks for quotas.
+    [_, labelled] = policy["spec"]["matchConstraints"]["namespaceSelector"]["matchExpressions"]
+    assert labelled == {"key": "moorage.dev/enforced", "operator": "In", "values": ["true"]}
 
 
 @pytest.mark.parametrize("policy", named(policies()))

@@ -5,7 +5,7 @@ Each reads the NamespaceQuotas of the request's namespace as its parameters. `ma
 
 from __future__ import annotations
 
-from moorage.admission.policies import claims, defaults, pods, probes
+from moorage.admission.policies import claims, defaults, labels, pods, probes
 from moorage.api.documents import yaml_text
 
 __all__ = ["policy_documents"]
@@ -18,6 +18,7 @@ def policy_documents() -> dict[str, str]:
     return {
         "claims.yaml": yaml_text(*claims.documents(), header=_HEADER),
         "defaults.yaml": yaml_text(*defaults.documents(), header=_HEADER),
+        "labels.yaml": yaml_text(*labels.documents(), header=_HEADER),
         "pods.yaml": yaml_text(*pods.documents(), header=_HEADER),
         "probes.yaml": yaml_text(*probes.documents(), header=_HEADER),
     }

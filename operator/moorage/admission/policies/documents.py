@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from moorage.api.crd import GROUP, VERSION
+from moorage.quota.coverage import ENFORCED
 
 Document = dict[str, Any]
 
@@ -136,7 +137,7 @@ def _spec(rules: Iterable[Rule], condition: str, variables: Mapping[str, str]) -
     return {
         "failurePolicy": "Fail",
         "paramKind": dict(_PARAM_KIND),
-        "matchConstraints": _constraints(rules),
+        "matchConstraints": _constraints(rules, labelled=True),
         "matchConditions": [{"name": "concerned", "expression": condition}],
         "variables": [{"name": name, "expression": expression} for name, expression in variables.items()],
     }
@@ -146,9 +147,12 @@ def _bound(name: str) -> Document:
     return {"policyName": name, "paramRef": dict(_PARAM_REF)}
 
 
-def _constraints(rules: Iterable[Rule]) -> Document:
-    exempt = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": list(EXEMPT_NAMESPACES)}
+def _constraints(rules: Iterable[Rule], *, labelled: bool = False) -> Document:
+    """Return what a policy is about; `labelled`: only in the namespaces that the operator has labelled."""
+    where = [{"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": list(EXEMPT_NAMESPACES)}]
+    if labelled:
+        where.append({"key": ENFORCED, "operator": "In", "values": ["true"]})
     return {
-        "namespaceSelector": {"matchExpressions": [exempt]},
+        "namespaceSelector": {"matchExpressions": where},
         "resourceRules": [rule.document() for rule in rules],
     }
