@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cluster.rest import Answer, Object, Rest
-from tests.controlplane.cluster import Cluster
+from tests.controlplane.cluster import Cluster, KubectlError
 from tests.controlplane.waiting import wait_for
 from tests.manifests.documents import POLICIES
 
@@ -33,6 +33,24 @@ def judged(rest: Rest, namespace: str, spec: Mapping[str, Any], **metadata: Any)
 def pod_of(spec: Mapping[str, Any], **metadata: Any) -> Object:
     """A pod with a name of its own."""
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "pod-", **metadata}, "spec": dict(spec)}
+
+
+def wait_until_judged(cluster: Cluster, namespace: str, *, timeout: float = 60.0) -> None:
+    """Wait until policies can be evaluated in a namespace: a new API server finds our kinds only after a while."""
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "judged"}}
+    container = {"name": "app", "image": "app", "resources": {"requests": {"cpu": "1m", "memory": "1Mi"}}}
+
+    def judged() -> bool:
+        try:
+            cluster.kubectl(
+                "create", "--dry-run=server", "-n", namespace, "-f", "-",
+                stdin={**pod, "spec": {"containers": [container]}},
+            )  # fmt: skip
+        except KubectlError as error:
+            return "failed to find resource referenced by paramKind" not in error.stderr
+        return True
+
+    wait_for(judged, timeout=timeout, message=f"the policies of namespace {namespace} to be evaluated")
 
 
 def label_namespace(rest: Rest, namespace: str, *, label: str | None = "true") -> None:

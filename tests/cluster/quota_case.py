@@ -44,11 +44,12 @@ class CasePlay:
 
     `right` is what ours must say at each look at the status where the native one is late. `accepted`: ours takes a
     quota that the native one refuses. `pause` and `resume` freeze the native controller; only some cases need that.
+    `slower` multiplies grace periods and pauses, where what is right is so for seconds only.
     """
 
     def __init__(
         self, rest: Rest, case: Case, *, right: Iterable[Mapping[str, Any]] | None = None, accepted: bool = False,
-        pause: Callable[[], None] | None = None, resume: Callable[[], None] | None = None,
+        pause: Callable[[], None] | None = None, resume: Callable[[], None] | None = None, slower: int = 1,
     ) -> None:  # fmt: skip
         self.comparisons = 0
         self.verdicts = 0
@@ -57,6 +58,7 @@ class CasePlay:
         self._right = iter(right) if right is not None else None
         self._accepted = accepted
         self._pause, self._resume = pause, resume
+        self._slower = slower
         self._paused = False
         self._held: list[Object] = []
         self._cluster: list[Object] = []
@@ -148,7 +150,8 @@ class CasePlay:
                 self._assert_verdict(self._patch_in_time(kind, name, changes, step), step["verdict"], step)
             case {"delete": what}:
                 kind, _, name = what.partition("/")
-                self._rest.delete(self._ns, kind, name, VERSIONS.get(kind, "v1"), grace=step.get("grace")).require()
+                grace = step["grace"] * self._slower if "grace" in step else None
+                self._rest.delete(self._ns, kind, name, VERSIONS.get(kind, "v1"), grace=grace).require()
             case {"sleep": seconds}:
                 self._sleep(seconds)
             case {"waitPhase": what, "phase": phase}:
@@ -221,7 +224,7 @@ class CasePlay:
     def _sleep(self, seconds: float) -> None:
         """Sleep as the case says, save for what another step waits for anyway."""
         if seconds <= 10:
-            time.sleep(seconds)
+            time.sleep(seconds * self._slower)
 
     # What is said
 

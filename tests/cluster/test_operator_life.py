@@ -21,6 +21,7 @@ from tests.cluster.objects import (
     wait_for_condition,
     wait_for_status,
 )
+from tests.cluster.policies import wait_until_judged
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.control_plane import ControlPlane
 from tests.controlplane.waiting import wait_for
@@ -153,6 +154,7 @@ def test_an_api_server_restart_is_survived_and_nothing_is_missed(
     _wait_until_counted(crds, settled)
     process = operator.pid
     own_control_plane.restart("kube-apiserver")
+    wait_until_judged(crds, settled)
     crds.apply(pod("c", cpu="500m"), namespace=settled)
     wait_for_status(crds, settled, "nsq/quota", {"used": {"requests.cpu": "1500m", "pods": "3"}}, timeout=30)
     crds.apply(quota(hard={"pods": 5}), namespace=settled)

@@ -14,6 +14,8 @@ from .commands import Options
 from .control_plane import ControlPlane
 
 LOG_LINES = 25
+SHARED = Options(resource_quota_sync_period="24h")
+"""Tests show what the native quotas say before they are counted anew, and have that done when they want it."""
 FIXTURES = ("control_plane", "start_control_plane")
 
 Prepared = Binaries | BaseException
@@ -28,7 +30,7 @@ def control_plane(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """The cluster of this test run: one of our own, or the user's when MOORAGE_KUBECONFIG is set."""
     binaries = None if user_kubeconfig() else _binaries(request.config)
     running = request.config.stash[_running]
-    with open_cluster(binaries=binaries) as cluster:
+    with open_cluster(options=SHARED, binaries=binaries) as cluster:
         if isinstance(cluster, ControlPlane):
             running.append(cluster)
         yield cluster

@@ -156,7 +156,7 @@ async def small_server() -> AsyncIterator[tuple[SmallServer, Client]]:
         await runner.cleanup()
 
 
-async def until(condition: Any, what: str, *, seconds: float = 5.0) -> None:
+async def until(condition: Any, what: str, *, seconds: float = 20.0) -> None:
     """Wait for a condition, at most so long."""
     deadline = asyncio.get_running_loop().time() + seconds
     while not condition():

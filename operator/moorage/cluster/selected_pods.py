@@ -118,7 +118,8 @@ class SelectedPods:
         return self._pods
 
     def _look(self) -> None:
-        newest = max(self._pods.values(), key=lambda pod: (pod.runs, pod.created, pod.uid), default=None)
+        # Times are whole seconds; of two equal ones that pod is newer which was heard of later.
+        newest = max(reversed(self._pods.values()), key=lambda pod: (pod.runs, pod.created), default=None)
         if newest is not None and newest.template != self.shape.encoded:
             self.shape = Shape(template_spec(newest.template), newest.template)
         self._on_change()

@@ -19,7 +19,7 @@ from moorage.handlers.provisioning import Provisioning
 from moorage.handlers.quotas import Quotas
 from moorage.quota.ledger import Ledger
 from moorage.status.findings import is_provisional
-from moorage.status.presence import with_presence
+from moorage.status.presence import NO_UNIT, with_presence
 
 GROUP, VERSION = "moorage.dev", "v1alpha1"
 QUOTAS, BUFFERS = "namespacequotas", "capacitybuffers"
@@ -157,7 +157,8 @@ class OperatorState:
             spec, template = unit
             status = self.provisioning.complete((namespace, name), spec, template, status)
         if status is not None and self.presence is not None:
-            seen = self.presence.seen((namespace, name))
+            has_unit = unit is not None and bool(unit[1])
+            seen = self.presence.seen((namespace, name)) if has_unit else NO_UNIT
             status = with_presence(status, seen, generation=status.observed_generation)
         return msgspec.to_builtins(status) if status is not None else None
 

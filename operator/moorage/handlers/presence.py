@@ -39,15 +39,15 @@ _NOT_WATCHED = Unseen(
 class Presence:
     """Looks where units are, and says so to `on_change` with each buffer of which something changed.
 
-    `wishes` returns what is looked for, those first that have the first choice. `on_taken` is called with a buffer and
-    how many of its units pods have taken since the last look.
+    `wishes` returns what is looked for, or why nothing is, those first that have the first choice. `on_taken` is called
+    with a buffer and how many of its units pods have taken since the last look.
     """
 
     def __init__(
         self,
         watches: Watches,
         nodes: Nodes,
-        wishes: Callable[[], Mapping[BufferKey, Wish]],
+        wishes: Callable[[], Mapping[BufferKey, Wish | Unseen]],
         *,
         on_change: Callable[[BufferKey], None],
         on_taken: Callable[[BufferKey, int], None] = lambda *_: None,
@@ -82,14 +82,15 @@ class Presence:
             following: asyncio.Task[None] | None = None
             while True:
                 began = time.monotonic()
-                wishes = self._wishes()
+                wished = self._wishes()
+                wishes = {key: each for key, each in wished.items() if isinstance(each, Wish)}
                 if wishes and following is None and self._watches.clusterwide:
                     self._began = time.monotonic()
                     following = tasks.create_task(self._nodes.run(), name="nodes")
                 elif not wishes and following is not None:
                     following.cancel()
                     following = None
-                await self._look_for(wishes)
+                await self._look_for(wishes, {key: each for key, each in wished.items() if isinstance(each, Unseen)})
                 await asyncio.sleep(max(_PAUSE_SECONDS, (time.monotonic() - began) * _SHARE))
                 await self._woken(_LOOK_AGAIN_SECONDS if wishes else None)
 
@@ -105,11 +106,11 @@ class Presence:
         self._dirty = True
         self._wake.set()
 
-    async def _look_for(self, wishes: Mapping[BufferKey, Wish]) -> None:
-        """Look, if anything has changed."""
+    async def _look_for(self, wishes: Mapping[BufferKey, Wish], unseen: Mapping[BufferKey, Unseen]) -> None:
+        """Look, if anything has changed; of some buffers it is known that nothing can be seen."""
         self._arrange(wishes)
         try:
-            seen = await self._look(wishes)
+            seen = {**await self._look(wishes), **unseen}
         except Exception:
             # A bug. The buffers keep what was seen last, and everything else goes on.
             logger.exception("what is there of buffers could not be found out")

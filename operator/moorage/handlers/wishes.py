@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +19,7 @@ from moorage.handlers.sight import Wish
 from moorage.objects import PodTemplate
 from moorage.resources import pod_resources, with_defaults
 from moorage.scheduling import PlacementTemplate
+from moorage.status.presence import Unseen
 
 
 class Wishes:
@@ -41,14 +41,16 @@ class Wishes:
         self._stored = stored
         self._units: dict[BufferKey, tuple[tuple[object, ...], Unit]] = {}
 
-    def __call__(self) -> dict[BufferKey, Wish]:
-        """Return what is to be looked for now, those first that have the first choice."""
-        wishes: dict[BufferKey, Wish] = {}
+    def __call__(self) -> dict[BufferKey, Wish | Unseen]:
+        """Return what is to be looked for now, or why nothing is; those first that have the first choice."""
+        wishes: dict[BufferKey, Wish | Unseen] = {}
         for key in self._buffers.by_choice():
             if (sought := self._provisioning.sought(key)) is not None:
-                with suppress(msgspec.MsgspecError, ValueError):  # a template that nobody can read makes no units
+                try:
                     wishes[key] = self._wish(key, sought)
-        for key in self._units.keys() - wishes.keys():
+                except (msgspec.MsgspecError, ValueError) as error:
+                    wishes[key] = Unseen("UnitUnreadable", f"the pod template of a unit cannot be read: {error}")
+        for key in self._units.keys() - {key for key, each in wishes.items() if isinstance(each, Wish)}:
             del self._units[key]
         return wishes
 

@@ -67,6 +67,9 @@ class Unseen:
     pending: bool = False
 
 
+NO_UNIT = Unseen("NoUnit", "what a unit asks for is not known, so it cannot be told whether there is room for one")
+
+
 def with_presence(status: CapacityBufferStatus, seen: Sighting | Unseen, *, generation: int) -> CapacityBufferStatus:
     """Return a buffer's status with what is there of it; one without a size says that nothing is made for it."""
     if status.active is None or status.standby is None:

@@ -58,6 +58,15 @@ def test_the_newest_gives_the_shape_and_all_that_run_the_number(selected: Select
     assert (selected.pods.replicas, selected.cpu) == (2, 2)
 
 
+@pytest.mark.parametrize("uids", [("a", "b"), ("b", "a")])
+def test_of_two_made_in_the_same_second_the_later_one_counts(selected: Selected, uids: tuple[str, str]) -> None:
+    for uid, cpu in zip(uids, ("1", "2"), strict=True):
+        selected.put(uid, cpu=cpu)
+    assert selected.cpu == 2
+    selected.put(uids[0], cpu="1", phase="Pending")
+    assert selected.cpu == 2
+
+
 @pytest.mark.parametrize(
     "state", [{"phase": "Succeeded"}, {"phase": "Failed"}, {"deleted": True}], ids=["ended", "failed", "being deleted"]
 )
