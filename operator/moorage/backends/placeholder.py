@@ -36,9 +36,10 @@ from moorage.backends.unit import (
 from moorage.objects import PodSpec
 from moorage.quantity import canonical
 from moorage.quota.names import is_binary
+from moorage.quota.scopes import PLACEHOLDER_CLASS
 from moorage.resources import pod_resources, with_defaults
 
-PRIORITY_CLASS = "moorage-placeholder"
+PRIORITY_CLASS = PLACEHOLDER_CLASS
 """Shipped with the operator's manifests; see `priority_problem` for what it must be like."""
 LOWEST_PRIORITY, HIGHEST_PRIORITY = -10, -1
 """Cluster Autoscaler adds no nodes for pods below -10 (its default cutoff); pods without a class have 0."""
@@ -100,6 +101,15 @@ def _pod(plan: Plan, labels: Mapping[str, str], pause_image: str) -> dict[str, A
         if secrets := spec.get("imagePullSecrets"):
             pod["imagePullSecrets"] = secrets
     return pod
+
+
+def placeholder_pod(deployment: Mapping[str, Any], overhead: Mapping[str, str] | None = None) -> PodSpec:
+    """Return a pod of a Deployment of placeholders as the API server stores it; `overhead` is what admission adds.
+
+    Raises msgspec.ValidationError or QuantityError when it cannot be read.
+    """
+    spec = {**deployment["spec"]["template"]["spec"], "overhead": overhead}
+    return with_defaults(msgspec.convert(spec, PodSpec))
 
 
 def images_of(spec: Mapping[str, Any]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,10 +15,11 @@ from moorage.backends.allocation import Allocation, allocate, documents
 from moorage.backends.autoscaler import KIND, PASSED_ON, Tier, answer_of
 from moorage.backends.choice import Asked, Backend, Choice, Patience, Seen, choose
 from moorage.backends.gke import Cluster, compute_class_of, standby_obstacles
-from moorage.backends.placeholder import placeholder_name
+from moorage.backends.placeholder import placeholder_document, placeholder_name, placeholder_pod
 from moorage.backends.plan import OWNED_SELECTOR, PAUSE_IMAGE, Owner, Plan
 from moorage.backends.warnings import Finding, can_preload
 from moorage.backends.word import Word, word_of
+from moorage.buffer.holdings import Holding
 from moorage.cluster.applier import Applier
 from moorage.cluster.client import Client
 from moorage.cluster.feed import Feed, Pace
@@ -29,7 +30,9 @@ from moorage.density.nodes import Node
 from moorage.handlers.alarms import Alarms
 from moorage.handlers.findings import findings
 from moorage.handlers.sites import autopilot, gke_places
-from moorage.objects import PodSpec
+from moorage.objects import Pod, PodSpec
+from moorage.quota.counting.pods import pod_amounts
+from moorage.quota.scopes import ScopeFacts, scope_facts
 from moorage.resources import pod_resources, with_defaults
 from moorage.status.provisioning import as_paused, with_backend, with_findings, with_trouble
 
@@ -74,6 +77,8 @@ class _Buffer:
     annotations: Mapping[str, str]
     choice: Choice | None
     sought: Sought | None = None
+    holding: Holding | None = None
+    """What placeholders for what is sought count for; None while nothing is sought."""
     asked: dict[Tier, Asked] = field(default_factory=dict)
 
     @property
@@ -101,6 +106,8 @@ class Provisioning:
         """Returns the nodes that are known, by name."""
         self.sought_changed: Callable[[], None] = lambda: None
         """Called when other units of a buffer should be there than before."""
+        self.holdings_changed: Callable[[str], None] = lambda _: None
+        """Called with a namespace whose placeholders shall be others."""
         self.objects = OwnedObjects()
         self.applier = Applier(client, self.objects, settled=self._owner_changed)
         places = tuple(namespaces)
@@ -115,7 +122,10 @@ class Provisioning:
         self._buffers: dict[BufferKey, _Buffer] = {}
         self._keys: dict[str, BufferKey] = {}
         """By uid."""
+        self._names: dict[str, set[str]] = {}
+        """By namespace."""
         self.objects.listeners.append(self._owner_changed)
+        self._deployments, self._pod_templates = self._feeds(DEPLOYMENTS), self._feeds(POD_TEMPLATES)
         for kind in (DEPLOYMENTS, POD_TEMPLATES):
             self.applier.know(kind)
 
@@ -129,6 +139,7 @@ class Provisioning:
             self.remove(key)
             self._buffers[key] = _Buffer(Owner(*key, uid), relevant, _choice_before(status))
             self._keys[uid] = key
+            self._names.setdefault(key[0], set()).add(key[1])
         elif known.annotations == relevant:
             return
         else:
@@ -140,7 +151,9 @@ class Provisioning:
         known = self._buffers.pop(key, None)
         if known is not None:
             self._keys.pop(known.owner.uid, None)
+            self._names[key[0]].discard(key[1])
             self.applier.forget(known.owner.uid)
+            self.holdings_changed(key[0])
 
     # What is made of it
 
@@ -173,6 +186,7 @@ class Provisioning:
         sought = Sought(plan, template, known.choice.backend, allocation, word)
         if sought != known.sought:
             known.sought = sought
+            self._hold(known, _holding(sought))
             self.sought_changed()
         self._alarms.set(key, "answer", known.choice.look_again)
         if known.paused:
@@ -195,6 +209,32 @@ class Provisioning:
         """Return which units of a buffer should be there; None until it has had a size."""
         known = self._buffers.get(key)
         return known.sought if known is not None else None
+
+    @property
+    def synced(self) -> bool:
+        """Whether the placeholders that there are have been read."""
+        return all(feed.synced or feed.refusal is not None for feed in self._deployments)
+
+    def placeholders(self, namespace: str) -> Sequence[Holding] | None:
+        """Return what the placeholders of a namespace may count for; None while that is not known.
+
+        Of a buffer whose units have not been sought yet they are those that its Deployment asks for.
+        """
+        if not self.synced:
+            return None
+        found = (self._buffers[namespace, name] for name in sorted(self._names.get(namespace, ())))
+        return [each for known in found if (each := known.holding or self._stored(known.owner)) is not None]
+
+    def _stored(self, owner: Owner) -> Holding | None:
+        stored = self.objects.get(ObjectKey(DEPLOYMENTS.kind, owner.namespace, placeholder_name(owner)))
+        if stored is None or stored.owner_uid != owner.uid:
+            return None
+        return _holding_of(stored.body, owner, int(stored.body["spec"].get("replicas") or 0))
+
+    def _hold(self, known: _Buffer, holding: Holding | None) -> None:
+        if known.holding != holding:
+            known.holding = holding
+            self.holdings_changed(known.owner.namespace)
 
     def _plan(self, known: _Buffer, spec: CapacityBufferSpec, template: bytes) -> Plan:
         return Plan(
@@ -274,9 +314,8 @@ class Provisioning:
     async def run(self) -> None:
         """Work until cancelled."""
         async with asyncio.TaskGroup() as tasks:
-            for kind in (DEPLOYMENTS, POD_TEMPLATES):
-                for feed in self._feeds(kind):
-                    tasks.create_task(feed.run(), name=f"feed {feed.path}")
+            for feed in (*self._deployments, *self._pod_templates):
+                tasks.create_task(feed.run(), name=f"feed {feed.path}")
             tasks.create_task(self.upstream.run(), name="upstream")
             tasks.create_task(self.surroundings.run(), name="surroundings")
             tasks.create_task(self.applier.run(), name="applier")
@@ -293,6 +332,25 @@ class Provisioning:
             )
             for place in self._places
         ]
+
+
+def _holding(sought: Sought) -> Holding | None:
+    """Return what the placeholders count for that are sought; other backends seek none."""
+    owner, units = sought.plan.owner, sought.allocation.active
+    if sought.backend is not Backend.PLACEHOLDER:
+        return Holding(owner.name, 0, {}, ScopeFacts())
+    overhead = (sought.plan.template.get("spec") or {}).get("overhead")
+    return _holding_of(placeholder_document(sought.plan, replicas=units), owner, units, overhead)
+
+
+def _holding_of(
+    deployment: Mapping[str, Any], owner: Owner, units: int, overhead: Mapping[str, str] | None = None
+) -> Holding | None:
+    try:
+        spec = placeholder_pod(deployment, overhead)
+        return Holding(owner.name, units, pod_amounts(Pod(spec=spec)), scope_facts(spec))
+    except (msgspec.ValidationError, ValueError):
+        return None  # the API server takes no such pod either
 
 
 def _is_answered(asked: Asked) -> bool:
