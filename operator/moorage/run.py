@@ -151,6 +151,7 @@ class Operator:
             on_taken=self._units_taken,
         )
         self.provisioning.holdings_changed = lambda namespace: self.enforcer.look(namespace, prove=False)
+        self.provisioning.may_grow = self.enforcer.placeholders_have_room
         self.provisioning.sought_changed = self.volume_nodes.changed = self.presence.wake
         places = [f"/namespaces/{each}" for each in options.namespaces] or [""]
         self.expected = ExpectedQuotas(
@@ -279,11 +280,13 @@ class Operator:
         self._mark_quotas(namespace)
         self.workloads.look(namespace)
         self.enforcer.look(namespace, prove=True)
+        self.provisioning.look_again(namespace)
 
     def _native_quotas_changed(self, namespace: str) -> None:
         self._mark_quotas(namespace)
         self.rooms.changed(namespace)
         self.enforcer.look(namespace, prove=False)
+        self.provisioning.look_again(namespace)
 
     def _mark_quotas(self, namespace: str) -> None:
         for name in self.state.quotas.names(namespace):

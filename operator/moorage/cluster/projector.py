@@ -108,7 +108,7 @@ class Projector:
                 return _UNSEEN_SECONDS
             elif found := self._differences(key, plan, held):
                 self._tell(key, plan, held, found)
-                await self._apply(key, plan)
+                await self._apply(key, plan, held)
             else:
                 self._note(key, "")
         except ClusterError as error:
@@ -141,10 +141,13 @@ class Projector:
         if applied is not None and applied.plan == plan and applied.seen:
             self._edited(key, f"ResourceQuota {plan.name} was put back: {', '.join(found)}")
 
-    async def _apply(self, key: Key, plan: Plan) -> None:
+    async def _apply(self, key: Key, plan: Plan, held: NativeQuota | None) -> None:
         assert plan.projection is not None
         document = plan.projection.document(plan.owner)
         path = _path(plan)
+        if held is not None and (patch := removal(plan.projection, {"hard": held.hard})) is not None:
+            # First, since with some limits the API server refuses our scopes.
+            await self._client.patch(path, patch)
         stored = await self._client.apply(path, document)
         if (patch := removal(plan.projection, stored["spec"])) is not None:
             stored = await self._client.patch(path, patch)

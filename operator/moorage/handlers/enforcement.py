@@ -155,6 +155,17 @@ class Enforcer:
         found = self.state(key)
         return not (found.is_audit or found.is_exempt) and not any(each.problem for each in found.means)
 
+    def placeholders_have_room(self, namespace: str) -> bool:
+        """Tell whether all placeholders that shall be there would be admitted, as far as that is up to our quotas."""
+        wanted = (self._plans.total((namespace, name, Part.PLACEHOLDERS)) for name in self._quotas.names(namespace))
+        for plan in wanted:
+            if plan is None or plan.projection is None:
+                continue
+            held = self._quotas.native.named(namespace, plan.name)
+            if held is None or any(held.hard_in_force.get(name, -1) < it for name, it in plan.projection.hard.items()):
+                return False
+        return True
+
     def _is_settling(self, key: QuotaKey) -> bool:
         now = self._clock()
         if key not in self._since:

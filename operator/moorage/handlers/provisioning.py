@@ -16,7 +16,7 @@ from moorage.backends.autoscaler import KIND, PASSED_ON, Tier, answer_of
 from moorage.backends.choice import Asked, Backend, Choice, Patience, Seen, choose
 from moorage.backends.gke import Cluster, compute_class_of, standby_obstacles
 from moorage.backends.placeholder import placeholder_document, placeholder_name, placeholder_pod
-from moorage.backends.plan import OWNED_SELECTOR, PAUSE_IMAGE, Owner, Plan
+from moorage.backends.plan import OWNED_SELECTOR, PAUSE_IMAGE, Document, Owner, Plan
 from moorage.backends.warnings import Finding, can_preload
 from moorage.backends.word import Word, word_of
 from moorage.buffer.holdings import Holding
@@ -80,6 +80,8 @@ class _Buffer:
     holding: Holding | None = None
     """What placeholders for what is sought count for; None while nothing is sought."""
     asked: dict[Tier, Asked] = field(default_factory=dict)
+    held_back: bool = False
+    """Whether placeholders are not made yet, since they would be refused."""
 
     @property
     def paused(self) -> bool:
@@ -108,6 +110,8 @@ class Provisioning:
         """Called when other units of a buffer should be there than before."""
         self.holdings_changed: Callable[[str], None] = lambda _: None
         """Called with a namespace whose placeholders shall be others."""
+        self.may_grow: Callable[[str], bool] = lambda _: True
+        """Whether the quotas of a namespace have room yet for all placeholders that shall be there."""
         self.objects = OwnedObjects()
         self.applier = Applier(client, self.objects, settled=self._owner_changed)
         places = tuple(namespaces)
@@ -200,7 +204,7 @@ class Provisioning:
             version=kind.version if kind is not None else None,
             pause_image=self._limits.pause_image,
         )
-        self.applier.want(known.owner.uid, made)
+        self.applier.want(known.owner.uid, [self._in_time(known, each) for each in made])
         completed = with_backend(status, known.choice, allocation)
         completed = with_findings(completed, self._findings(known, plan, known.choice, allocation))
         return with_trouble(completed, self._trouble(known.owner.uid))
@@ -224,6 +228,24 @@ class Provisioning:
             return None
         found = (self._buffers[namespace, name] for name in sorted(self._names.get(namespace, ())))
         return [each for known in found if (each := known.holding or self._stored(known.owner)) is not None]
+
+    def look_again(self, namespace: str) -> None:
+        """Have another look at the placeholders of a namespace that were not made yet: its quotas have changed."""
+        for name in self._names.get(namespace, ()):
+            if self._buffers[namespace, name].held_back:
+                self._changed((namespace, name))
+
+    def _in_time(self, known: _Buffer, document: Document) -> Document:
+        """Return what is to be made now: no more placeholders than there are before quotas have room for more."""
+        if document["kind"] != DEPLOYMENTS.kind:
+            return document
+        known.held_back = False
+        stored = self.objects.get(ObjectKey(DEPLOYMENTS.kind, known.owner.namespace, document["metadata"]["name"]))
+        there = int(stored.body["spec"].get("replicas") or 0) if stored is not None else 0
+        if document["spec"]["replicas"] <= there or self.may_grow(known.owner.namespace):
+            return document
+        known.held_back = True
+        return {**document, "spec": {**document["spec"], "replicas": there}}
 
     def _stored(self, owner: Owner) -> Holding | None:
         stored = self.objects.get(ObjectKey(DEPLOYMENTS.kind, owner.namespace, placeholder_name(owner)))
