@@ -151,6 +151,7 @@ class Operator:
             on_taken=self._units_taken,
         )
         self.provisioning.holdings_changed = lambda namespace: self.enforcer.look(namespace, prove=False)
+        self.provisioning.not_held = self.enforcer.not_by_class
         self.provisioning.may_grow = self.enforcer.placeholders_have_room
         self.provisioning.sought_changed = self.volume_nodes.changed = self.presence.wake
         places = [f"/namespaces/{each}" for each in options.namespaces] or [""]
@@ -280,13 +281,13 @@ class Operator:
         self._mark_quotas(namespace)
         self.workloads.look(namespace)
         self.enforcer.look(namespace, prove=True)
-        self.provisioning.look_again(namespace)
+        self.provisioning.look_again(namespace, at_all=True)
 
     def _native_quotas_changed(self, namespace: str) -> None:
         self._mark_quotas(namespace)
         self.rooms.changed(namespace)
         self.enforcer.look(namespace, prove=False)
-        self.provisioning.look_again(namespace)
+        self.provisioning.look_again(namespace, at_all=False)
 
     def _mark_quotas(self, namespace: str) -> None:
         for name in self.state.quotas.names(namespace):
@@ -329,6 +330,7 @@ class Operator:
                 classes = self.ledger.names_of_classes
                 for namespace in {key[0] for key in self.ledger.quotas_counting({DEVICE_CLAIMS})}:
                     self.enforcer.look(namespace, prove=False)
+                    self.provisioning.look_again(namespace, at_all=True)
             if not holdings_known and self.expected_buffers.missing == 0 and self.provisioning.synced:
                 holdings_known = True
                 for namespace, name in self.state.quotas:

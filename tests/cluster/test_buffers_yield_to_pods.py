@@ -103,6 +103,28 @@ def test_real_pods_beyond_the_quota_are_refused_with_a_buffer_as_without_one(crd
         crds.apply(pod("four"), namespace=namespace)
 
 
+def test_local_disk_is_for_real_pods_too_though_no_quota_can_tell_placeholders_apart(
+    crds: Cluster, namespace: str
+) -> None:
+    template = pod_template()
+    template["template"]["spec"]["containers"][0]["resources"]["requests"]["ephemeral-storage"] = "1Gi"
+    crds.apply(
+        ours(**{"pods": 9, "requests.ephemeral-storage": "2Gi"}),
+        template,
+        buffer(podTemplateRef=UNIT, replicas=2, backend="Placeholder"),
+        namespace=namespace,
+    )
+    told = wait_for_condition(crds, namespace, "cbuf/buffer", "Warning", "True", "NotHeld")
+    assert "placeholders hold no ephemeral-storage" in told["message"]
+    wait_for(lambda: placed(crds, namespace) == 2, timeout=30, message="two placeholders")
+    wait_for_status(crds, namespace, "nsq/ours", {"buffered": {"requests.ephemeral-storage": "2Gi", "pods": "2"}})
+    for name in ("one", "two"):
+        real = pod(name)
+        real["spec"]["containers"][0]["resources"]["requests"]["ephemeral-storage"] = "1Gi"
+        crds.apply(real, namespace=namespace)
+    wait_for_made(crds, namespace, "deployments", {"buffer-placeholder": 0})
+
+
 def test_who_names_the_class_of_placeholders_gains_nothing(crds: Cluster, namespace: str) -> None:
     crds.apply(ours(**{"pods": 5, "requests.cpu": "5"}), namespace=namespace)
     wait_for_native(crds, namespace, PLACEHOLDERS, {"pods": "0", "requests.cpu": "0"})

@@ -23,7 +23,7 @@ from moorage.cluster.served import serves_mutating_policies
 from moorage.handlers.plans import Plans
 from moorage.handlers.quotas import Quotas
 from moorage.quota.ledger import QuotaKey
-from moorage.quota.projection import Part, projected_name, why_not_in_force
+from moorage.quota.projection import Part, not_by_class, projected_name, why_not_in_force
 from moorage.status.enforcement import Enforcement, Means
 from moorage.status.findings import listed
 
@@ -165,6 +165,14 @@ class Enforcer:
             if held is None or any(held.hard_in_force.get(name, -1) < it for name, it in plan.projection.hard.items()):
                 return False
         return True
+
+    def not_by_class(self, namespace: str) -> frozenset[str]:
+        """Return the resources of which the API server counts placeholders of a namespace like any pod."""
+        found: set[str] = set()
+        for name in self._quotas.names(namespace):
+            if (rules := self._plans.rules((namespace, name))) is not None:
+                found |= not_by_class(rules.hard, self._quotas.claimed(namespace, name) or ())
+        return frozenset(found)
 
     def _is_settling(self, key: QuotaKey) -> bool:
         now = self._clock()

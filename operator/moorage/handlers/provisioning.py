@@ -110,6 +110,8 @@ class Provisioning:
         """Called when other units of a buffer should be there than before."""
         self.holdings_changed: Callable[[str], None] = lambda _: None
         """Called with a namespace whose placeholders shall be others."""
+        self.not_held: Callable[[str], frozenset[str]] = lambda _: frozenset()
+        """Returns the resources that placeholders of a namespace must not hold."""
         self.may_grow: Callable[[str], bool] = lambda _: True
         """Whether the quotas of a namespace have room yet for all placeholders that shall be there."""
         self.objects = OwnedObjects()
@@ -229,10 +231,10 @@ class Provisioning:
         found = (self._buffers[namespace, name] for name in sorted(self._names.get(namespace, ())))
         return [each for known in found if (each := known.holding or self._stored(known.owner)) is not None]
 
-    def look_again(self, namespace: str) -> None:
-        """Have another look at the placeholders of a namespace that were not made yet: its quotas have changed."""
+    def look_again(self, namespace: str, *, at_all: bool) -> None:
+        """Have another look at the placeholders of a namespace, whose quotas changed; or at those not made yet."""
         for name in self._names.get(namespace, ()):
-            if self._buffers[namespace, name].held_back:
+            if at_all or self._buffers[namespace, name].held_back:
                 self._changed((namespace, name))
 
     def _in_time(self, known: _Buffer, document: Document) -> Document:
@@ -266,6 +268,7 @@ class Provisioning:
             dedicated=bool(spec.dedicated),
             preload_images=bool(spec.preload_images),
             placement=spec.placement or "Template",
+            not_held=self.not_held(known.owner.namespace),
         )
 
     def _choose(self, known: _Buffer, spec: CapacityBufferSpec, plan: Plan, *, standby: bool) -> Choice | None:

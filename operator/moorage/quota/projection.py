@@ -4,7 +4,7 @@ Up to three, since placeholders of buffers must not eat what real pods may use, 
 
 * what pods count for, with the whole limit, for all pods but placeholders;
 * everything else, for all objects. A quota that asks for the class can have neither ephemeral storage nor huge pages
-  (the API server refuses it), so placeholders count under these names like any pod;
+  (the API server refuses it), so placeholders count under these names like any pod, and therefore ask for none;
 * what pods count for, for placeholders alone, with what the buffers of the namespace may hold: 0 without one.
 
 They carry the limits in force and the scopes, and nothing else is ours in them. A native quota counts anew only when
@@ -141,6 +141,13 @@ def projection(
 def extended_names(hard: Iterable[str]) -> set[str]:
     """Return the names in `hard` of extended resources, which claims for devices can count under too."""
     return {name for name in hard if name.startswith("requests.") and is_extended(name.removeprefix("requests."))}
+
+
+def not_by_class(hard: Iterable[str], claimed: Collection[str]) -> frozenset[str]:
+    """Return the resources that pods request of which `hard` limits the total for pods of all classes together."""
+    found = (what for name in hard if (what := counted(name)) is not None and _part_of(name, claimed) is Part.OTHERS)
+    requested = (what.source for what in found if PODS in what.resources and what.source.startswith("requests."))
+    return frozenset(source.removeprefix("requests.") for source in requested)
 
 
 def _part_of(name: str, claimed: Collection[str]) -> Part | None:

@@ -16,6 +16,7 @@ from moorage.quota.projection import (
     Part,
     Projection,
     edits,
+    not_by_class,
     projected_name,
     projection,
     removal,
@@ -168,6 +169,14 @@ class TestParts:
         assert names(Part.PODS, claimed=claimed) == names(Part.PLACEHOLDERS, claimed=claimed)
         assert names(Part.PODS, claimed=claimed) == {"pods", "requests.cpu", "limits.memory"}
         assert "requests.nvidia.com/gpu" in names(Part.OTHERS, claimed=claimed)
+
+    def test_what_pods_request_and_no_class_can_be_asked_of_is_told(self) -> None:
+        assert not_by_class(MIXED, ()) == {"ephemeral-storage", "hugepages-2Mi"}
+        assert not_by_class(MIXED, {"requests.nvidia.com/gpu"}) == {
+            "ephemeral-storage",
+            "hugepages-2Mi",
+            "nvidia.com/gpu",
+        }
 
     def test_placeholders_may_be_as_many_as_buffers_hold(self) -> None:
         held = nano(**{"pods": "3", "requests.cpu": "1500m", "limits.cpu": "9"})
