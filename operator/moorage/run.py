@@ -12,10 +12,11 @@ import gc
 import logging
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from moorage.buffer.holdings import Holding
 from moorage.cluster.client import Client
 from moorage.cluster.credentials import Credentials
 from moorage.cluster.definitions import Definitions
@@ -45,7 +46,7 @@ from moorage.handlers.wishes import Wishes
 from moorage.handlers.workloads import WorkloadWatch
 from moorage.metrics import operator_metrics
 from moorage.quota.ledger import Ledger
-from moorage.quota.names import PODS
+from moorage.quota.names import DEVICE_CLAIMS, PODS
 from moorage.quota.native import NativeQuota
 from moorage.status.namespacequota import View
 from moorage.web.health import health_app, serve
@@ -121,6 +122,7 @@ class Operator:
             quotas,
             uid=lambda key: self.state.uid(key_of(QUOTAS, *key)),
             unlisted=self._native_unlisted,
+            placeholders=self._placeholders,
             changed=lambda key: self.state.writer.mark(key_of(QUOTAS, *key)),
             tell=self.events.tell,
             exempt={*EXEMPT_NAMESPACES, self.system_namespace},
@@ -149,6 +151,9 @@ class Operator:
             on_change=lambda key: self.state.buffer_changed(*key),
             on_taken=self._units_taken,
         )
+        self.provisioning.holdings_changed = lambda namespace: self.enforcer.look(namespace, prove=False)
+        self.provisioning.not_held = self.enforcer.not_by_class
+        self.provisioning.may_grow = self.enforcer.placeholders_have_room
         self.provisioning.sought_changed = self.volume_nodes.changed = self.presence.wake
         places = [f"/namespaces/{each}" for each in options.namespaces] or [""]
         self.expected = ExpectedQuotas(
@@ -156,7 +161,13 @@ class Operator:
             (f"/apis/{GROUP}/{VERSION}{place}/{QUOTAS}" for place in places),
             arrived=lambda key: self.state.knows(key_of(QUOTAS, *key)),
         )
+        self.expected_buffers = ExpectedQuotas(
+            self.client,
+            (f"/apis/{GROUP}/{VERSION}{place}/{BUFFERS}" for place in places),
+            arrived=lambda key: self.state.knows(key_of(BUFFERS, *key)),
+        )
         self.rooms.awaits_quotas = self.expected.awaits
+        self.state.awaits_buffers = self.expected_buffers.awaits
         self.kopf = EmbeddedKopf(
             registry(self.credentials),
             settings(),
@@ -201,6 +212,7 @@ class Operator:
                     group.create_task(self._look_again(), name="views"),
                     group.create_task(self._share_out_rooms(), name="rooms"),
                     group.create_task(self.expected.run(), name="expected quotas"),
+                    group.create_task(self.expected_buffers.run(), name="expected buffers"),
                     group.create_task(self._prune(), name="prune"),
                 ]
                 if self.webhook is not None:
@@ -236,6 +248,10 @@ class Operator:
                 return f"the ResourceQuotas {refusal}"
         return ""
 
+    def _placeholders(self, namespace: str) -> Sequence[Holding] | None:
+        """Return what the placeholders of a namespace may count for; None while its buffers are not known."""
+        return None if self.expected_buffers.awaits(namespace) else self.provisioning.placeholders(namespace)
+
     def _webhook(self) -> Webhook:
         return Webhook(
             self.client,
@@ -266,11 +282,13 @@ class Operator:
         self._mark_quotas(namespace)
         self.workloads.look(namespace)
         self.enforcer.look(namespace, prove=True)
+        self.provisioning.look_again(namespace, at_all=True)
 
     def _native_quotas_changed(self, namespace: str) -> None:
         self._mark_quotas(namespace)
         self.rooms.changed(namespace)
         self.enforcer.look(namespace, prove=False)
+        self.provisioning.look_again(namespace, at_all=False)
 
     def _mark_quotas(self, namespace: str) -> None:
         for name in self.state.quotas.names(namespace):
@@ -301,13 +319,24 @@ class Operator:
     async def _look_again(self) -> None:
         """Tell the quotas concerned when a resource becomes known, or is not known any more."""
         views: Mapping[tuple[str, str | None], View] = {}
-        settled, look_at_native = False, 0.0
+        settled, look_at_native, classes = False, 0.0, self.ledger.names_of_classes
+        holdings_known = False
         while True:
             now = self.watches.views()
             if changed := {key[0] for key in now.keys() | views.keys() if now.get(key) != views.get(key)}:
                 views = now
                 for key in self.ledger.quotas_counting(changed):
                     self.state.writer.mark(key_of(QUOTAS, *key))
+            if DEVICE_CLAIMS in changed or self.ledger.names_of_classes != classes:
+                classes = self.ledger.names_of_classes
+                for namespace in {key[0] for key in self.ledger.quotas_counting({DEVICE_CLAIMS})}:
+                    self.enforcer.look(namespace, prove=False)
+                    self.provisioning.look_again(namespace, at_all=True)
+            if not holdings_known and self.expected_buffers.missing == 0 and self.provisioning.synced:
+                holdings_known = True
+                for namespace, name in self.state.quotas:
+                    self.state.writer.mark(key_of(QUOTAS, namespace, name))
+                    self.enforcer.look(namespace, prove=False)
             if self.watches.view(PODS).complete and not settled:
                 settled = True
                 gc.collect()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from moorage.quota.scopes import PLACEHOLDER_CLASS
 from tests.cluster.crds import OURS
 from tests.cluster.enforcing import PROJECTED, SCENARIO, change, create, enforce, enforced_quota, projected
 from tests.cluster.native import NSQ, RQ, amounts, native_quota
@@ -87,7 +88,11 @@ def test_what_is_made_for_a_quota(cluster: Cluster, rest: Rest, namespace: str) 
     made = projected(rest, namespace)
     assert made is not None
     owner = rest.get(namespace, NSQ, "team", OURS).require()
-    assert made["spec"] == {"hard": {"cpu": "1500m", "memory": "2Gi", "pods": "6"}}
+    expression = {"scopeName": "PriorityClass", "operator": "NotIn", "values": [PLACEHOLDER_CLASS]}
+    assert made["spec"] == {
+        "hard": {"cpu": "1500m", "memory": "2Gi", "pods": "6"},
+        "scopeSelector": {"matchExpressions": [expression]},
+    }
     assert made["metadata"]["labels"] == {"app.kubernetes.io/managed-by": "moorage"}
     [reference] = made["metadata"]["ownerReferences"]
     assert (reference["kind"], reference["uid"], reference["controller"]) == (
@@ -95,7 +100,7 @@ def test_what_is_made_for_a_quota(cluster: Cluster, rest: Rest, namespace: str) 
         owner["metadata"]["uid"],
         True,
     )
-    assert f"totals by ResourceQuota {PROJECTED}" in enforced["message"]
+    assert f"totals by ResourceQuotas {PROJECTED} and moorage.placeholders-team" in enforced["message"]
 
 
 def test_it_is_written_only_when_hard_or_scopes_change(cluster: Cluster, rest: Rest, namespace: str) -> None:
@@ -107,7 +112,6 @@ def test_it_is_written_only_when_hard_or_scopes_change(cluster: Cluster, rest: R
     wait_until_used(cluster, namespace, {"pods": "1"})
     assert generation(rest, namespace) == before
     change(rest, namespace, {"hard": {"pods": 7}})
-    wait_for(lambda: generation(rest, namespace) != before, timeout=10, message="the new limit to be written")
     wait_until_hard(rest, namespace, {"pods": "7"})
 
 
@@ -132,7 +136,8 @@ def wait_until_hard(rest: Rest, namespace: str, expected: dict[str, str]) -> Non
 
 EDITS: dict[str, Object] = {
     "a-limit-is-raised": {"spec": {"hard": {"pods": "100"}}},
-    "a-limit-is-added": {"spec": {"hard": {"services": "1"}}},
+    "a-limit-is-added": {"spec": {"hard": {"limits.cpu": "1"}}},
+    "one-is-added-that-goes-with-no-scopes": {"spec": {"hard": {"services": "1"}, "scopeSelector": None}},
     "a-limit-is-taken-out": {"spec": {"hard": {"pods": None}}},
     "scopes-are-added": {
         "spec": {"scopeSelector": {"matchExpressions": [{"scopeName": "PriorityClass", "operator": "Exists"}]}}
@@ -275,7 +280,14 @@ def test_audit_removes_what_was_made_and_nothing_else(cluster: Cluster, rest: Re
     change(rest, namespace, {"enforcement": "Audit"})
     wait_for_condition(cluster, namespace, "nsq/team", "Enforced", "False", "Audit")
     wait_for(lambda: projected(rest, namespace) is None, timeout=10, message="the ResourceQuota to be removed")
-    assert {each["metadata"]["name"] for each in rest.items(namespace, RQ)} == {"theirs", "moorage-other"}
+    wait_for(
+        lambda: (
+            {each["metadata"]["name"] for each in rest.items(namespace, RQ)}
+            == {"theirs", "moorage-other", "moorage.placeholders-other"}
+        ),
+        timeout=10,
+        message="all of them to be removed, and nothing else",
+    )
     wait_for(lambda: judged(rest, namespace, pod(asks(cpu="3"))).ok, timeout=10, message="nothing to be refused")
     change(rest, namespace, {"enforcement": "Enforce"})
     wait_for_condition(cluster, namespace, "nsq/team", "Enforced", "True", "Proved", timeout=30)

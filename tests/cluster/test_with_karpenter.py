@@ -89,10 +89,10 @@ def nodes(plane: ControlPlane) -> set[str]:
     return {each["metadata"]["name"] for each in plane.get("nodes")}
 
 
-def wait_for_nodes(plane: ControlPlane, count: int) -> None:
+def wait_for_nodes(plane: ControlPlane, count: int, *, timeout: float = NODES_SECONDS) -> None:
     wait_for(
         lambda: len(nodes(plane)) == count,
-        timeout=NODES_SECONDS,
+        timeout=timeout,
         message=lambda: f"{count} nodes; there are {nodes(plane)}: {plane.kubectl('get', 'nodeclaims')}",
     )
 
@@ -159,3 +159,26 @@ def test_a_unit_that_no_instance_holds_is_infeasible_within_a_minute(plane: Cont
     plane.apply(pod_template(cpu="1"), namespace=team)
     wait_until_ready(plane, team, 2)
     wait_for_condition(plane, team, "cbuf/buffer", "Infeasible", "False", "NodesFit")
+
+
+def test_karpenter_is_killed_and_comes_back_while_a_buffer_grows(plane: ControlPlane, team: str) -> None:
+    plane.apply(pod_template(cpu="1"), namespace=team)
+    plane.apply(buffer(backend="Auto", podTemplateRef={"name": "unit"}, replicas=5), namespace=team)
+    wait_until_ready(plane, team, 5)
+    warm = nodes(plane)
+    plane.kill("karpenter")
+    try:
+        plane.kubectl("scale", "-n", team, "cbuf/buffer", f"--replicas={UNITS}")
+        # It is not forgotten for that: nothing else is made in its place, and what is missing is told.
+        wait_for_status(plane, team, "cbuf/buffer", {"replicas": UNITS, "backend": {"name": "Autoscaler"}})
+        told = wait_for_condition(plane, team, "cbuf/buffer", "Provisioned", "False", "RequiresNewCapacity")
+        assert f"of {UNITS} active units are there" in told["message"]
+        assert plane.get(UPSTREAM, "-n", team)[0]["spec"]["replicas"] == UNITS
+        assert plane.get("deployments", "-n", team) == []
+    finally:
+        plane.start("karpenter")
+    wait_until_ready(plane, team)
+    assert warm <= nodes(plane), "the nodes that stood ready still do"
+    assert len(nodes(plane)) == 3, "and there are no more than it takes"
+    plane.kubectl("delete", "cbuf", "buffer", "-n", team)
+    wait_for_nodes(plane, 0, timeout=2 * NODES_SECONDS)  # seen to take more than a minute after a restart

@@ -10,11 +10,12 @@ the same.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from moorage.admission.view import KnownQuota, NamespaceView
 from moorage.objects import Pod
 from moorage.quota.admission import QuotaState, judge_pod
+from moorage.quota.scopes import scope_facts
 from moorage.quota.verdict import Failure, Step, Verdict
 
 
@@ -47,7 +48,7 @@ def decide(pod: Pod, view: NamespaceView, *, old: Pod | None = None) -> Decision
 
     Raises QuantityError when an amount does not parse.
     """
-    verdict = judge_pod(pod, view.states, old=old)
+    verdict = judge_pod(pod, _states(pod, view), old=old)
     if verdict.admitted:
         return Decision(verdict)
     projections = [projection for each in view.quotas for projection in each.projections]
@@ -56,6 +57,13 @@ def decide(pod: Pod, view: NamespaceView, *, old: Pod | None = None) -> Decision
     if not certain:
         return Decision(verdict)
     return Decision(verdict, verdict.failures, tuple(native) or _instead(certain, view))
+
+
+def _states(pod: Pod, view: NamespaceView) -> list[QuotaState]:
+    """Return the NamespaceQuotas to judge by: those of placeholders' totals are what buffers may hold, and not ours."""
+    if not scope_facts(pod.spec).is_placeholder:
+        return view.states
+    return [replace(each, used={}) for each in view.states]
 
 
 def _is_certain(failure: Failure, quota: KnownQuota) -> bool:
@@ -71,8 +79,10 @@ def _instead(certain: list[Failure], view: NamespaceView) -> tuple[NativeRefusal
     totals = [each for each in certain if each.step in (Step.COUNT, Step.TOTAL)]
     if not totals:
         return ()
-    quota = view.of(totals[0].quota)
-    return (NativeRefusal(quota.projections[0].name, tuple(each for each in totals if each.quota == quota.name)),)
+    quota, resource = view.of(totals[0].quota), totals[0].resource
+    first = next(each for each in quota.projections if resource in each.hard)
+    failures = tuple(each for each in totals if each.quota == quota.name and each.resource in first.hard)
+    return (NativeRefusal(first.name, failures),)
 
 
 def _native(pod: Pod, quota: QuotaState, old: Pod | None) -> NativeRefusal:

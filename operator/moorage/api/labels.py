@@ -1,4 +1,4 @@
-"""The label and the priority class by which all that belongs to buffers is found."""
+"""The label by which all that belongs to buffers is found."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ import hashlib
 
 BUFFER_LABEL = "moorage.dev/buffer"
 """On every object that is made for a buffer, and on its units."""
-
-PLACEHOLDER_CLASS = "moorage-placeholder"
-"""The PriorityClass of pods that keep the room of a unit and give way to every real pod."""
 
 LONGEST_LABEL = 63
 

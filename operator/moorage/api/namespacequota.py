@@ -178,7 +178,10 @@ class HolderStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
 
     workload: Annotated[
         str,
-        doc("Kind and name, such as Deployment/web: what the objects belong to, or the object itself when to nothing."),
+        doc(
+            "Kind and name, such as Deployment/web: what the objects belong to, or the object itself when to nothing; "
+            "for units, their CapacityBuffer."
+        ),
     ]
     used: Annotated[QuantityText, doc("What it uses of the resource.")]
     pods: Annotated[int, doc("Its pods that have not finished; missing when it has none."), Meta(ge=0)] = 0
@@ -242,8 +245,16 @@ class NamespaceQuotaStatus(msgspec.Struct, frozen=True, kw_only=True, rename="ca
     used: Annotated[
         dict[str, QuantityText],
         doc(
-            "What is used of each resource in hard. A resource of which nothing is used shows 0; one that nothing "
-            "counts, or whose objects are not known, is missing: the condition Ready says why."
+            "What is used of each resource in hard, units of buffers included. A resource of which nothing is used "
+            "shows 0; one that nothing counts, or whose objects are not known, is missing: the condition Ready says "
+            "why."
+        ),
+    ] = {}
+    buffered: Annotated[
+        dict[str, QuantityText],
+        doc(
+            "The part of used that is units of CapacityBuffers, active and standby, as if they ran. They yield: a real "
+            "pod that fits only without them is admitted, and the buffers shrink."
         ),
     ] = {}
     remaining: Annotated[
@@ -307,9 +318,9 @@ class NamespaceQuotaStatus(msgspec.Struct, frozen=True, kw_only=True, rename="ca
             """
             Ready: everything in hard is counted and used is current; False or Unknown says what is not, and why.
 
-            NearLimit: a resource is used to 90% or more; the message names it.
+            NearLimit: a resource is used to 90% or more without units of buffers, which yield; the message names it.
 
-            Exceeded: used is above hard. Nothing is evicted for it; what would add to it is refused.
+            Exceeded: used without them is above hard. Nothing is evicted for it; what would add to it is refused.
 
             Enforced: True once it has been proved that the API server itself refuses what breaks hard and limits, and
             by which means. False or Unknown says what is missing, or that nothing shall be refused (Audit).

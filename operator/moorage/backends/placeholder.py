@@ -36,12 +36,14 @@ from moorage.backends.unit import (
 from moorage.objects import PodSpec
 from moorage.quantity import canonical
 from moorage.quota.names import is_binary
+from moorage.quota.scopes import PLACEHOLDER_CLASS
 from moorage.resources import pod_resources, with_defaults
 
-PRIORITY_CLASS = "moorage-placeholder"
+PRIORITY_CLASS = PLACEHOLDER_CLASS
 """Shipped with the operator's manifests; see `priority_problem` for what it must be like."""
 LOWEST_PRIORITY, HIGHEST_PRIORITY = -10, -1
 """Cluster Autoscaler adds no nodes for pods below -10 (its default cutoff); pods without a class have 0."""
+_LOCAL_DISK = "ephemeral-storage"
 _NO_DEADLINE = 2**31 - 1
 """Told to a Deployment, it never reports a lack of progress: placeholders may be pending for as long as they like."""
 
@@ -83,7 +85,9 @@ def _pod(plan: Plan, labels: Mapping[str, str], pause_image: str) -> dict[str, A
         pod = with_dedication(pod, plan.owner)
     pod = with_placement(pod, plan.placement, selector)
     is_linux = (spec.get("os") or {}).get("name") != "windows"
-    pod["containers"] = _containers(spec, pause_image, is_linux=is_linux)
+    pod["containers"] = _containers(spec, pause_image, is_linux=is_linux, not_held=plan.not_held)
+    if "resources" in pod:
+        pod["resources"] = _yielding(pod["resources"], plan.not_held)
     pod |= {
         "priorityClassName": PRIORITY_CLASS,
         "terminationGracePeriodSeconds": 0,
@@ -102,13 +106,24 @@ def _pod(plan: Plan, labels: Mapping[str, str], pause_image: str) -> dict[str, A
     return pod
 
 
+def placeholder_pod(deployment: Mapping[str, Any], overhead: Mapping[str, str] | None = None) -> PodSpec:
+    """Return a pod of a Deployment of placeholders as the API server stores it; `overhead` is what admission adds.
+
+    Raises msgspec.ValidationError or QuantityError when it cannot be read.
+    """
+    spec = {**deployment["spec"]["template"]["spec"], "overhead": overhead}
+    return with_defaults(msgspec.convert(spec, PodSpec))
+
+
 def images_of(spec: Mapping[str, Any]) -> list[str]:
     """Return the images of a pod, each once."""
     every = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
     return list(dict.fromkeys(each["image"] for each in every if each.get("image")))
 
 
-def _containers(spec: Mapping[str, Any], image: str, *, is_linux: bool) -> list[dict[str, Any]]:
+def _containers(
+    spec: Mapping[str, Any], image: str, *, is_linux: bool, not_held: frozenset[str]
+) -> list[dict[str, Any]]:
     """Return containers that together request what the scheduler reserves for a pod of the workload.
 
     Those of the pod are kept apart, so that bounds of the namespace on single containers hold for both alike. Where
@@ -121,9 +136,9 @@ def _containers(spec: Mapping[str, Any], image: str, *, is_linux: bool) -> list[
     claims = claim_names(spec)
     containers = []
     for each in running:
-        parts = {"resources": resources_of(each, claims), "ports": host_ports(each)}
+        parts = {"resources": _yielding(resources_of(each, claims), not_held), "ports": host_ports(each)}
         containers.append({"name": each["name"], **{name: part for name, part in parts.items() if part}})
-    if missing := _missing(spec, containers):
+    if missing := _yielding(_missing(spec, containers), not_held):
         containers.append({"name": "moorage-init-share", "resources": missing})
     fixed: dict[str, Any] = {"image": image, "imagePullPolicy": "IfNotPresent"}
     if is_linux:
@@ -133,6 +148,23 @@ def _containers(spec: Mapping[str, Any], image: str, *, is_linux: bool) -> list[
             "readOnlyRootFilesystem": True,
         }
     return [{**each, **fixed} for each in containers]
+
+
+def _yielding(resources: dict[str, Any], not_held: frozenset[str]) -> dict[str, Any]:
+    """Return resources without what must not be held.
+
+    Of ephemeral storage nothing is asked for by name, since a quota on it refuses pods that say nothing.
+    """
+    if not_held.isdisjoint(resources.get("requests") or {}):
+        return resources
+    kept = {
+        kind: {name: amount for name, amount in amounts.items() if name not in not_held or name == _LOCAL_DISK}
+        for kind, amounts in resources.items()
+        if kind in ("requests", "limits")
+    }
+    if _LOCAL_DISK in not_held and _LOCAL_DISK in kept["requests"]:
+        kept["requests"][_LOCAL_DISK] = "0"
+    return {name: part for name, part in {**resources, **kept}.items() if part}
 
 
 def _missing(spec: Mapping[str, Any], containers: list[dict[str, Any]]) -> dict[str, Any]:

@@ -55,6 +55,8 @@ class Plan:
     dedicated: bool = False
     preload_images: bool = False
     placement: Placement = "Template"
+    not_held: frozenset[str] = frozenset()
+    """Resources of which quotas of the namespace count placeholders like any pod, so that they must hold none."""
 
 
 def document(owner: Owner, *, api_version: str, kind: str, suffix: str) -> Document:

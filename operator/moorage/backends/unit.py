@@ -49,6 +49,14 @@ def resources_of(container: Spec, claims: Iterable[str]) -> dict[str, Any]:
     return {name: part for name, part in parts.items() if part}
 
 
+def requested(template: Mapping[str, Any]) -> set[str]:
+    """Return the names of all resources that a pod of this template asks for in any container."""
+    found: set[str] = set()
+    for each in containers_of(spec_of(template)):
+        found.update((resources_of(each, ()).get("requests") or {}).keys())
+    return found
+
+
 def claim_names(spec: Spec) -> list[str]:
     """Return the names of the pod's device claims that every pod gets for itself."""
     return [each["name"] for each in spec.get("resourceClaims") or () if each.get("resourceClaimTemplateName")]

@@ -55,6 +55,14 @@ def live_objects(api: pykube.HTTPClient, resources: Iterable[str], namespace: st
     ]
 
 
+def live_object(api: pykube.HTTPClient, version: str, namespace: str, plural: str, name: str) -> dict[str, Any] | None:
+    """Read one object whole, or None when there is none.
+
+    Raises BadInput when the cluster cannot be reached or does not let us.
+    """
+    return _get(api, version=version, namespace=namespace, url=f"{plural}/{name}")
+
+
 def live_surroundings(api: pykube.HTTPClient, namespaces: Iterable[str]) -> list[Document]:
     """Read what else decides about new objects, as far as we may: defaults of the cluster, LimitRanges.
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from moorage.api import SpecError, parse_namespace_quota_spec
 from moorage.cli.convert import convert
 from moorage.cli.documents import Document
 from moorage.cli.errors import BadInput
 from moorage.objects import Pod, PodTemplate
+from moorage.resources import nano_of
 from moorage.status.namespacequota import QuotaRules, quota_rules
 
 QUOTA_KINDS = ("NamespaceQuota", "ResourceQuota")
@@ -22,6 +24,8 @@ class Quota:
     name: str
     kind: str
     rules: QuotaRules
+    buffered: Mapping[str, int] = field(default_factory=dict)
+    """What its status says that units of buffers use; a file of objects tells nothing of most of them."""
 
 
 def read_quota(document: Document, *, namespace: str) -> Quota:
@@ -36,7 +40,16 @@ def read_quota(document: Document, *, namespace: str) -> Quota:
         rules = quota_rules(parse_namespace_quota_spec(spec, allow_unknown=document.kind == "ResourceQuota"))
     except SpecError as error:
         raise BadInput(f"{document.label}: {error}") from error
-    return Quota(document.namespace(namespace), document.name, document.kind, rules)
+    return Quota(document.namespace(namespace), document.name, document.kind, rules, _buffered(document))
+
+
+def _buffered(document: Document) -> dict[str, int]:
+    status = document.body.get("status")
+    found = status.get("buffered") if isinstance(status, dict) else None
+    try:
+        return {str(name): nano_of(value) for name, value in (found or {}).items()}
+    except (AttributeError, TypeError, ValueError) as error:
+        raise BadInput(f"{document.label}: status.buffered: {error}") from error
 
 
 def read_template(document: Document) -> PodTemplate:

@@ -14,12 +14,17 @@ from moorage.cli.documents import Document, read_documents
 from moorage.cli.errors import BadInput
 from moorage.cli.output import columns, emit, output_option
 from moorage.cli.quotas import read_template
+from moorage.cli.size_inputs import inputs_of, inputs_table
+from moorage.cli.size_live import LiveBuffer, Named, live_buffer, live_options
+from moorage.cli.size_room import QuotaFiles, quota_options
 from moorage.objects import PodSpec
+from moorage.status.buffer_quotas import limited_by_quotas
 from moorage.status.capacitybuffer import buffer_size
 from moorage.status.workload import Workload
 
 
 @click.command()
+@live_options
 @click.option("--rate", help="Scale-up rate in pods per second: 2, 0.5, or 120/m.")
 @click.option("--resume", help="How long a standby node takes to resume, such as 30s.")
 @click.option("--cold", help="How long a new node takes to come, such as 90s.")
@@ -27,9 +32,12 @@ from moorage.status.workload import Workload
 @click.option("--name", help="Which CapacityBuffer, when the file has several.")
 @click.option("--template", help="File with a PodTemplate, workload or Pod: the shape of a unit, for spec.limits.")
 @click.option("--workload-replicas", type=click.IntRange(min=0), help="Size of the workload, for spec.percentage.")
+@quota_options
 @output_option
 def size(
     *,
+    named: Named | None,
+    quotas: QuotaFiles | None,
     rate: str | None,
     resume: str | None,
     cold: str | None,
@@ -39,26 +47,39 @@ def size(
     workload_replicas: int | None,
     output: str,
 ) -> int:
-    """Say how many units a buffer would hold, in which tier, and why.
+    """Say how many units a buffer would hold, in which tier, and why; of one from a file or a cluster, input by input.
 
     \b
     moorage size --rate 2 --resume 30s --cold 90s
     moorage size -f buffer.yaml --template deployment.yaml
+    moorage size web -n team-a
 
     Exit code 0 with a size, 1 when what is given makes none, 2 for bad input.
     """
+    if named is not None:
+        if any((filename, rate, resume, cold, template, quotas, workload_replicas is not None)):
+            raise BadInput(
+                f"give either the name of a live buffer ({named.name}) or -f and what goes with it, not both"
+            )
+        return _explain_live(live_buffer(named), output)
+    room, said = None, ""
     if filename is None:
+        if quotas is not None:
+            raise BadInput("--quota goes with -f: it needs the buffer's namespace and the shape of a unit")
         spec = _spec_from_options(rate, resume, cold)
         found = Workload(None, workload_replicas)
     else:
         if rate or resume or cold:
             raise BadInput("give either -f or --rate, --resume and --cold, not both")
-        spec, found = _spec_from_file(filename, name, template, workload_replicas)
-    result = buffer_size(spec, found)
+        spec, found, document = _spec_from_file(filename, name, template, workload_replicas)
+        if quotas is not None:
+            share = quotas.share(spec, found, document)
+            room, said = share.units if share.shortages else None, limited_by_quotas(share, 0).message
+    result = buffer_size(spec, found, room=room)
     if isinstance(result, SizingError):
         click.echo(f"moorage size: no size: {result}", err=True)
         return 1
-    answer = {
+    answer: dict[str, Any] = {
         "replicas": result.replicas,
         "active": result.active,
         "standby": result.standby,
@@ -66,13 +87,42 @@ def size(
         "boundBy": result.bound_by,
         "explanation": result.explanation,
     }
+    if filename is not None:
+        answer["inputs"] = inputs_of(spec, found, result, room=room)
+    if said:
+        answer["quotas"] = said
+    emit(answer, output, lambda: _table(answer))
+    return 0
+
+
+def _explain_live(live: LiveBuffer, output: str) -> int:
+    """Explain a buffer of a cluster."""
+    result = buffer_size(live.spec, live.found, room=live.room)
+    if isinstance(result, SizingError) or live.why_unsized:
+        click.echo(f"moorage size: no size: {live.why_unsized or result}", err=True)
+        return 1
+    if live.replicas not in (None, result.replicas):
+        click.echo(
+            f"moorage size: its status says {live.replicas}, which time decides: see status.sizing.explanation",
+            err=True,
+        )
+    answer = {
+        "replicas": result.replicas,
+        "active": result.active,
+        "standby": result.standby,
+        "inForce": live.replicas,
+        "boundBy": result.bound_by,
+        "explanation": "; ".join([result.explanation, *live.notes]),
+        "inputs": inputs_of(live.spec, live.found, result, room=live.room, units_per_node=live.units_per_node),
+    }
     emit(answer, output, lambda: _table(answer))
     return 0
 
 
 def _table(answer: dict[str, Any]) -> str:
     numbers = columns([(name, str(answer[name])) for name in ("replicas", "active", "standby")])
-    return f"{numbers}\n\n{answer['explanation']}"
+    told = "\n".join([answer["explanation"], *([answer["quotas"]] if "quotas" in answer else [])])
+    return f"{numbers}\n\n{told}{inputs_table(answer.get('inputs') or [])}"
 
 
 def _spec_from_options(rate: str | None, resume: str | None, cold: str | None) -> CapacityBufferSpec:
@@ -97,7 +147,7 @@ def _spec_from_options(rate: str | None, resume: str | None, cold: str | None) -
 
 def _spec_from_file(
     filename: str, name: str | None, template: str | None, workload_replicas: int | None
-) -> tuple[CapacityBufferSpec, Workload]:
+) -> tuple[CapacityBufferSpec, Workload, Document]:
     documents = read_documents([filename])
     buffers = [each for each in documents if each.kind == "CapacityBuffer" and name in (None, each.name)]
     if len(buffers) != 1:
@@ -108,7 +158,7 @@ def _spec_from_file(
     except SpecError as error:
         raise BadInput(f"{buffers[0].label}: {error}") from error
     others = read_documents([template]) if template is not None else documents
-    return spec, _workload(spec, others, workload_replicas, named=template is not None)
+    return spec, _workload(spec, others, workload_replicas, named=template is not None), buffers[0]
 
 
 def _workload(

@@ -14,7 +14,7 @@ from moorage.cli.errors import BadInput
 from moorage.cli.objects import count_objects
 from moorage.cli.output import columns, emit, output_option
 from moorage.cli.quotas import QUOTA_KINDS, Quota, read_quota
-from moorage.quota.ledger import Holder, Ledger
+from moorage.quota.ledger import Holder, Ledger, Usage
 from moorage.quota.names import why_not_counted
 from moorage.quota.report import QuotaReport, ResourceLine, report
 from moorage.status.findings import plural
@@ -73,7 +73,7 @@ class _Answer:
         ledger.set_quota(*key, quota.rules.terms)
         ledger.release_due(moment)
         self.quota = quota
-        self.found: QuotaReport = report(quota.rules.hard, ledger.usage(*key).used)
+        self.found: QuotaReport = _report(quota, ledger.usage(*key))
         self.holders: list[tuple[ResourceLine, list[Holder]]] = [
             (line, ledger.holders(*key, line.name, most=None)) for line in self.found.lines if line.used
         ]
@@ -86,6 +86,7 @@ class _Answer:
             "kind": self.quota.kind,
             "hard": self.found.hard,
             "used": self.found.used,
+            "buffered": self.found.buffered,
             "remaining": self.found.remaining,
             "utilization": self.found.utilization,
             "untracked": list(self.quota.rules.uncounted),
@@ -119,6 +120,14 @@ class _Answer:
         if rows:
             parts += ["  held by", *(f"    {row}" for row in columns(rows).splitlines())]
         return "\n".join(parts)
+
+
+def _report(quota: Quota, usage: Usage) -> QuotaReport:
+    """Compare a quota with usage. Units of buffers, running as placeholders or not, are told apart in one of ours."""
+    if quota.kind == "ResourceQuota":
+        return report(quota.rules.hard, usage.used)
+    buffered = (quota.buffered or usage.placeholders) if quota.rules.counts_buffers else {}
+    return report(quota.rules.hard, usage.without_placeholders().used, buffered)
 
 
 def _quotas(documents: Iterable[Document], namespace: str | None) -> list[Quota]:

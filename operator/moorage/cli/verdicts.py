@@ -110,10 +110,11 @@ class Judge:
         key = (quota.namespace, f"{quota.kind}/{quota.name}")
         self._ledger.set_quota(*key, quota.rules.terms)
         native = quota.kind == "ResourceQuota"
+        used = self._ledger.usage(*key)
         return QuotaState(
             f"ResourceQuota/{quota.name}" if native else quota.name,
             hard=quota.rules.hard,
-            used=self._ledger.usage(*key).used,
+            used=(used if native else used.without_placeholders()).used,
             requirements=quota.rules.terms.requirements,
             limits=quota.rules.limits,
             is_enforced=quota.rules.is_enforced,

@@ -14,12 +14,12 @@ from moorage.cluster.client import Client, delete_if_there
 from moorage.cluster.errors import ClusterError
 from moorage.cluster.worklist import Worklist
 from moorage.quota.native import NativeQuota
-from moorage.quota.projection import MANAGED_BY, Owner, Projection, edits, projected_name, removal
+from moorage.quota.projection import MANAGED_BY, Owner, Part, Projection, edits, projected_name, removal
 
 logger = logging.getLogger(__name__)
 
-Key = tuple[str, str]
-"""Namespace and name of a NamespaceQuota."""
+Key = tuple[str, str, Part]
+"""Namespace and name of a NamespaceQuota, and which of its ResourceQuotas."""
 
 _UNSEEN_SECONDS = 5.0
 """How long the feed may take to show what was written."""
@@ -27,10 +27,16 @@ _UNSEEN_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What there shall be for a NamespaceQuota; without a projection: nothing."""
+    """What there shall be of one ResourceQuota of a NamespaceQuota; without a projection: nothing."""
 
     owner: Owner
+    part: Part
     projection: Projection | None
+
+    @property
+    def name(self) -> str:
+        """The name of the ResourceQuota."""
+        return projected_name(self.owner.name, self.part)
 
 
 @dataclass(slots=True)
@@ -45,7 +51,7 @@ class _Applied:
 
 
 class Projector:
-    """Brings about what `plan` returns for a NamespaceQuota (None: leave alone what there is).
+    """Brings about what `plan` returns of each ResourceQuota (None: leave alone what there is).
 
     `held` returns the ResourceQuota of a namespace and name as the feed has it, `synced` whether the feed has listed a
     namespace. `changed` is called when a problem comes or goes, `edited` with a key and what somebody had changed.
@@ -92,21 +98,21 @@ class Projector:
             return None
         if not self._synced(plan.owner.namespace):
             return 0.2
-        held = self._held(plan.owner.namespace, projected_name(plan.owner.name))
+        held = self._held(plan.owner.namespace, plan.name)
         try:
             if plan.projection is None:
-                await self._delete(key, plan.owner, held)
+                await self._delete(key, plan, held)
             elif held is not None and not _is_ours(held, plan.owner):
                 self._note(key, f"there is a ResourceQuota {held.name} already that is not ours: rename or delete it")
             elif self._is_stale(key, held):
                 return _UNSEEN_SECONDS
             elif found := self._differences(key, plan, held):
                 self._tell(key, plan, held, found)
-                await self._apply(key, plan)
+                await self._apply(key, plan, held)
             else:
                 self._note(key, "")
         except ClusterError as error:
-            self._note(key, f"ResourceQuota {projected_name(plan.owner.name)} cannot be written: {error}")
+            self._note(key, f"ResourceQuota {plan.name} cannot be written: {error}")
             raise
         return None
 
@@ -133,12 +139,15 @@ class Projector:
         """Tell what somebody else did: what was written and seen before is not what there is now."""
         applied = self._applied.get(key)
         if applied is not None and applied.plan == plan and applied.seen:
-            self._edited(key, f"ResourceQuota {projected_name(plan.owner.name)} was put back: {', '.join(found)}")
+            self._edited(key, f"ResourceQuota {plan.name} was put back: {', '.join(found)}")
 
-    async def _apply(self, key: Key, plan: Plan) -> None:
+    async def _apply(self, key: Key, plan: Plan, held: NativeQuota | None) -> None:
         assert plan.projection is not None
         document = plan.projection.document(plan.owner)
-        path = _path(plan.owner)
+        path = _path(plan)
+        if held is not None and (patch := removal(plan.projection, {"hard": held.hard})) is not None:
+            # First, since with some limits the API server refuses our scopes.
+            await self._client.patch(path, patch)
         stored = await self._client.apply(path, document)
         if (patch := removal(plan.projection, stored["spec"])) is not None:
             stored = await self._client.patch(path, patch)
@@ -146,17 +155,17 @@ class Projector:
         self._applied[key] = _Applied(plan, version, asyncio.get_running_loop().time())
         self._note(key, "")
 
-    async def _delete(self, key: Key, owner: Owner, held: NativeQuota | None) -> None:
+    async def _delete(self, key: Key, plan: Plan, held: NativeQuota | None) -> None:
         self._applied.pop(key, None)
-        if held is not None and held.owner_uid == owner.uid:
-            await delete_if_there(self._client, _path(owner), uid=held.uid)
+        if held is not None and held.owner_uid == plan.owner.uid:
+            await delete_if_there(self._client, _path(plan), uid=held.uid)
         self._note(key, "")
 
     def _note(self, key: Key, problem: str) -> None:
         if self.problems.get(key, "") == problem:
             return
         if problem:
-            logger.warning("NamespaceQuota %s/%s: %s", *key, problem)
+            logger.warning("NamespaceQuota %s/%s: %s", *key[:2], problem)
             self.problems[key] = problem
         else:
             del self.problems[key]
@@ -167,5 +176,5 @@ def _is_ours(held: NativeQuota, owner: Owner) -> bool:
     return held.is_managed or held.owner_uid == owner.uid
 
 
-def _path(owner: Owner) -> str:
-    return f"/api/v1/namespaces/{owner.namespace}/resourcequotas/{projected_name(owner.name)}"
+def _path(plan: Plan) -> str:
+    return f"/api/v1/namespaces/{plan.owner.namespace}/resourcequotas/{plan.name}"

@@ -13,6 +13,7 @@ from moorage.quota.admission import QuotaState
 from moorage.quota.ledger import Holder, Ledger, QuotaKey
 from moorage.quota.names import counted
 from moorage.quota.native import NativeQuota
+from moorage.quota.projection import Part
 
 IsFresh = Callable[[str, str], bool]
 """Returns whether what is known of a resource (such as `pods`) in a namespace is proved to be current."""
@@ -71,7 +72,11 @@ class AdmissionMemory:
             holders=holders,
             policies_proved=lambda: self._policies_proved((namespace, state.name)),
             is_current=lambda name: self._is_current(name, namespace),
-            projections=tuple(_state(each) for each in native if each.owner == state.name),
+            projections=tuple(
+                _state(each)
+                for each in sorted(native, key=lambda each: each.name)
+                if each.owner == state.name and not each.name.startswith(Part.PLACEHOLDERS.value)
+            ),
         )
 
     def _is_current(self, name: str, namespace: str) -> bool:

@@ -11,6 +11,7 @@ import msgspec
 from moorage.api import SpecError, parse_capacity_buffer_spec
 from moorage.api.capacitybuffer import CapacityBufferSpec, CapacityBufferStatus
 from moorage.api.labels import unit_selector
+from moorage.buffer.holdings import Holding
 from moorage.buffer.quotas import Asking, Quota, Share, share_out
 from moorage.buffer.sizing import SizingError
 from moorage.cluster.reference import AnyReference, PodsReference, Reference
@@ -60,6 +61,8 @@ class Buffers:
         """By namespace and name."""
         self._shares: dict[str, Shares] = {}
         """By namespace."""
+        self._holdings: dict[str, tuple[Holding, ...]] = {}
+        """By namespace: what was shared out last."""
 
     def accept(
         self,
@@ -89,6 +92,7 @@ class Buffers:
         if not known:
             self._known.pop(namespace, None)
             self._shares.pop(namespace, None)
+            self._holdings.pop(namespace, None)
 
     def share_out(self, namespace: str) -> list[BufferKey]:
         """Share out anew what the quotas of a namespace leave; return the buffers that get another share than before.
@@ -102,6 +106,15 @@ class Buffers:
         if isinstance(before, Unresolved) or isinstance(now, Unresolved):
             return [(namespace, name) for name in self._known[namespace]] if before != now else []
         return [(namespace, name) for name in self._known[namespace] if before.get(name) != now.get(name)]
+
+    def holdings(self, namespace: str) -> Sequence[Holding]:
+        """Return what the buffers of a namespace hold of its quotas, as last shared out."""
+        return self._holdings.get(namespace, ())
+
+    def are_pending(self, namespace: str) -> bool:
+        """Whether it will be known in a moment what the buffers of a namespace hold."""
+        shares = self._shares.get(namespace)
+        return namespace in self._known and (shares is None or (isinstance(shares, Unresolved) and shares.pending))
 
     def status(self, namespace: str, name: str) -> CapacityBufferStatus | None:
         """Return the status that a buffer should have now, or None when it is not known."""
@@ -168,7 +181,11 @@ class Buffers:
             if isinstance(found, Unresolved) and found.pending and rooms:
                 return _OTHERS_PENDING  # it may be served before others, so none can be served yet
             asked += self._asked((namespace, name), known, found, any_shape=not rooms)
-        return share_out(rooms, asked)
+        shares = share_out(rooms, asked)
+        self._holdings[namespace] = tuple(
+            Holding(each.name, shares[each.name].units, each.unit, each.facts) for each in asked
+        )
+        return shares
 
     def _asked(self, key: BufferKey, known: _Known, found: Workload | Unresolved, *, any_shape: bool) -> list[Asking]:
         """Return what a buffer asks quotas for: nothing while it has no size, or no shape and that matters."""

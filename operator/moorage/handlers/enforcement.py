@@ -12,19 +12,21 @@ from moorage.admission.policies import defaults
 from moorage.admission.probe import Probe
 from moorage.admission.prover import Prover
 from moorage.api import GROUP, VERSION
+from moorage.buffer.holdings import Holding
 from moorage.cluster.client import Client
 from moorage.cluster.errors import ClusterError
 from moorage.cluster.event_series import Happening, Regarding
 from moorage.cluster.labeller import Labeller
 from moorage.cluster.limit_ranges import LimitRanges
 from moorage.cluster.namespace_labels import NamespaceLabels
-from moorage.cluster.projector import Projector
+from moorage.cluster.projector import Plan, Projector
 from moorage.cluster.served import serves_mutating_policies
 from moorage.handlers.plans import Plans
 from moorage.handlers.quotas import Quotas
 from moorage.quota.ledger import QuotaKey
-from moorage.quota.projection import Projection, projected_name, why_not_in_force
+from moorage.quota.projection import Part, not_by_class, projected_name, why_not_in_force
 from moorage.status.enforcement import Enforcement, Means
+from moorage.status.findings import listed
 
 logger = logging.getLogger(__name__)
 
@@ -41,9 +43,10 @@ SETTLING_SECONDS = 5.0
 class Enforcer:
     """Enforces what `quotas` knows; `uid` returns the uid of a NamespaceQuota.
 
-    `unlisted` returns why the ResourceQuotas of a namespace are not known (empty: they are). `changed` is called when
-    the state of a quota's enforcement may have changed, `tell` writes events; `clock` is monotonic, in seconds.
-    `namespaces` are those that the operator works in; empty: all.
+    `unlisted` returns why the ResourceQuotas of a namespace are not known (empty: they are), `placeholders` what its
+    placeholders may count for (None: not known yet). `changed` is called when the state of a quota's enforcement may
+    have changed, `tell` writes events; `clock` is monotonic, in seconds. `namespaces` are those that the operator works
+    in; empty: all.
     """
 
     def __init__(
@@ -53,6 +56,7 @@ class Enforcer:
         *,
         uid: Callable[[QuotaKey], str | None],
         unlisted: Callable[[str], str],
+        placeholders: Callable[[str], Sequence[Holding] | None] = lambda _: (),
         changed: Callable[[QuotaKey], None],
         tell: Callable[[Happening], None] = lambda _: None,
         exempt: Collection[str] = EXEMPT_NAMESPACES,
@@ -71,14 +75,14 @@ class Enforcer:
         self._edits: dict[QuotaKey, str] = {}
         self._names: dict[str, set[str]] = {}
         """The quotas seen last, by namespace."""
-        self._plans = Plans(quotas, uid=uid, exempt=exempt)
+        self._plans = Plans(quotas, uid=uid, placeholders=placeholders, exempt=exempt)
         self._projector = Projector(
             client,
-            plan=self._plans.totals,
+            plan=self._plans.total,
             held=quotas.native.named,
             synced=lambda namespace: not unlisted(namespace),
-            changed=changed,
-            edited=self._edited,
+            changed=lambda key: changed(key[:2]),
+            edited=lambda key, what: self._edited(key[:2], what),
         )
         self._limit_ranges = LimitRanges(client, self._plans.limit_range, changed=changed)
         self._prover = Prover(client, self._plans.probes, changed=changed)
@@ -124,15 +128,18 @@ class Enforcer:
         if prove:
             self._namespace_labels.mark(namespace)
         for name in names:
-            self._projector.mark((namespace, name))
+            for part in Part:
+                self._projector.mark((namespace, name, part))
             if prove:
                 self.labeller.mark((namespace, name))
                 self._limit_ranges.mark((namespace, name))
                 self._prover.mark((namespace, name))
 
     def _forget(self, key: QuotaKey) -> None:
-        for each in (self._projector, self._limit_ranges, self._prover, self.labeller, self._plans):
+        for each in (self._limit_ranges, self._prover, self.labeller, self._plans):
             each.forget(key)
+        for part in Part:
+            self._projector.forget((*key, part))
         self._since.pop(key, None)
         self._edits.pop(key, None)
 
@@ -157,6 +164,25 @@ class Enforcer:
         found = self.state(key)
         return not (found.is_audit or found.is_exempt) and not any(each.problem for each in found.means)
 
+    def placeholders_have_room(self, namespace: str) -> bool:
+        """Tell whether all placeholders that shall be there would be admitted, as far as that is up to our quotas."""
+        wanted = (self._plans.total((namespace, name, Part.PLACEHOLDERS)) for name in self._quotas.names(namespace))
+        for plan in wanted:
+            if plan is None or plan.projection is None:
+                continue
+            held = self._quotas.native.named(namespace, plan.name)
+            if held is None or any(held.hard_in_force.get(name, -1) < it for name, it in plan.projection.hard.items()):
+                return False
+        return True
+
+    def not_by_class(self, namespace: str) -> frozenset[str]:
+        """Return the resources of which the API server counts placeholders of a namespace like any pod."""
+        found: set[str] = set()
+        for name in self._quotas.names(namespace):
+            if (rules := self._plans.rules((namespace, name))) is not None:
+                found |= not_by_class(rules.hard, self._quotas.claimed(namespace, name) or ())
+        return frozenset(found)
+
     def _is_settling(self, key: QuotaKey) -> bool:
         now = self._clock()
         if key not in self._since:
@@ -165,22 +191,23 @@ class Enforcer:
         return now - self._since[key] < SETTLING_SECONDS
 
     def _totals(self, key: QuotaKey) -> Sequence[Means]:
-        plan = self._plans.totals(key)
-        if plan is None or plan.projection is None:
+        plans = [each for each in self._plans.totals(key) if each.projection is not None]
+        if not plans:
             return ()
-        name = projected_name(key[1])
-        why = self._why_no_totals(key, plan.projection, name)
-        return (Means(f"totals by ResourceQuota {name}", "TotalsNotInForce", why),)
+        what = "ResourceQuota" if len(plans) == 1 else "ResourceQuotas"
+        why = next(filter(None, map(self._why_no_total, plans)), "")
+        return (Means(f"totals by {what} {listed(each.name for each in plans)}", "TotalsNotInForce", why),)
 
-    def _why_no_totals(self, key: QuotaKey, wanted: Projection, name: str) -> str:
-        if problem := self._projector.problems.get(key):
+    def _why_no_total(self, plan: Plan) -> str:
+        namespace, name = plan.owner.namespace, plan.name
+        if problem := self._projector.problems.get((namespace, plan.owner.name, plan.part)):
             return problem
-        if why := self._unlisted(key[0]):
+        if why := self._unlisted(namespace):
             return why
-        held = self._quotas.native.named(key[0], name)
+        held = self._quotas.native.named(namespace, name)
         if held is None:
             return f"ResourceQuota {name} is being made"
-        why = why_not_in_force(wanted, held)
+        why = why_not_in_force(plan.projection, held) if plan.projection is not None else ""
         return f"ResourceQuota {name} is not in force: {why}" if why else ""
 
     def _single_objects(self, key: QuotaKey) -> Sequence[Means]:

@@ -1,7 +1,7 @@
-"""The NamespaceQuotas that existed at the start, until each has been taken in.
+"""The NamespaceQuotas or CapacityBuffers that existed at the start, until each has been taken in.
 
 kopf hands objects over one by one and tells nobody when it has been through all. Until then a buffer would be given
-room that a quota does not leave.
+room that a quota does not leave, and a quota would know nothing of what buffers hold.
 """
 
 from __future__ import annotations

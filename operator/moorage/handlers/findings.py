@@ -8,6 +8,7 @@ from moorage.backends.allocation import Allocation
 from moorage.backends.choice import Backend, Choice
 from moorage.backends.placeholder import LOWEST_PRIORITY, priority_problem
 from moorage.backends.plan import Plan
+from moorage.backends.unit import requested
 from moorage.backends.warnings import Finding, warnings
 from moorage.cluster.owned import OwnedObject
 from moorage.cluster.surroundings import Surroundings
@@ -36,7 +37,12 @@ def findings(
     )
     if choice.backend is not Backend.PLACEHOLDER:
         return found
-    own = (_class_problem(surroundings), _limit_problem(allocation, most_placeholders), _refusal(holders))
+    own = (
+        _class_problem(surroundings),
+        _limit_problem(allocation, most_placeholders),
+        _refusal(holders),
+        _not_held(plan),
+    )
     return (*(each for each in own if each is not None), *found)
 
 
@@ -52,6 +58,15 @@ def _limit_problem(allocation: Allocation, most: int) -> Finding | None:
         return None
     message = f"{allocation.refused} units are not made: a buffer may have {most} placeholders (--max-placeholders)"
     return Finding("PlaceholderLimit", message)
+
+
+def _not_held(plan: Plan) -> Finding | None:
+    asked = sorted(plan.not_held & requested(plan.template))
+    if not asked:
+        return None
+    names = " and ".join(asked)
+    why = f"a quota of the namespace limits {names}, of which the API server counts placeholders like any pod"
+    return Finding("NotHeld", f"placeholders hold no {names}, so that they keep no real pod out: {why}")
 
 
 def _refusal(holders: OwnedObject | None) -> Finding | None:

@@ -42,12 +42,15 @@ class OperatorState:
         self.ledger = ledger
         self.quotas = quotas
         self.buffers = buffers
+        quotas.holdings = buffers.holdings
         self.provisioning: Provisioning | None = None
         """Makes the units; None where nothing is to be made."""
         self.presence: Presence | None = None
         """Tells what is there of each buffer; None where nobody looks."""
         self.specs_changed: Callable[[], None] = lambda: None
         """Called when a spec came, changed or went."""
+        self.awaits_buffers: Callable[[str], bool] = lambda _: False
+        """Whether there may be buffers of a namespace that have not been taken in."""
         self.labelled: Callable[[StatusKey, Mapping[str, str]], None] = lambda *_: None
         """Called with the labels of one of our objects whenever it was seen."""
         self._uids: dict[StatusKey, str] = {}
@@ -145,10 +148,15 @@ class OperatorState:
         are found out anew: whoever reads them, autoscalers at /scale above all, must not take "not yet" for 0.
         """
         if key.plural == QUOTAS:
+            if self.writer.held(key).get("buffered") and self._buffers_are_pending(key.namespace):
+                return None
             status = self.quotas.desired(key.namespace, key.name)
         else:
             status = self._desired_buffer(key.namespace, key.name)
         return None if status is not None and key in self._described and is_provisional(status) else status
+
+    def _buffers_are_pending(self, namespace: str) -> bool:
+        return self.awaits_buffers(namespace) or self.buffers.are_pending(namespace)
 
     def _desired_buffer(self, namespace: str, name: str) -> Status | None:
         """Return a buffer's status, having had made what it takes; None while what makes its units is not known."""
@@ -178,9 +186,16 @@ class OperatorState:
         self.shares_changed(reference.namespace)
 
     def shares_changed(self, namespace: str) -> None:
-        """Share out anew what the quotas of a namespace leave, and have the buffers sized anew that this concerns."""
+        """Share out anew what the quotas of a namespace leave.
+
+        The buffers that this concerns are sized anew, and the quotas tell what buffers hold of them.
+        """
+        before = self.buffers.holdings(namespace)
         for key in self.buffers.share_out(namespace):
             self.writer.mark(key_of(BUFFERS, *key))
+        if self.buffers.holdings(namespace) != before:
+            for name in self.quotas.names(namespace):
+                self.writer.mark(key_of(QUOTAS, namespace, name))
 
     def _book(self, plural: str) -> Quotas | Buffers:
         return self.quotas if plural == QUOTAS else self.buffers

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from moorage.admission.probe import Probe, probes
+from moorage.buffer.holdings import Holding, held_by_source
 from moorage.cluster.limit_ranges import LimitRangePlan
 from moorage.cluster.projector import Plan
 from moorage.handlers.quotas import Quotas
@@ -13,21 +14,30 @@ from moorage.quota.admission import QuotaState
 from moorage.quota.bounds import CONTAINER, Limits
 from moorage.quota.coverage import covered
 from moorage.quota.ledger import QuotaKey
-from moorage.quota.projection import Owner, projection
+from moorage.quota.projection import PLACEHOLDERS_ALONE, Owner, Part, projection
 from moorage.status.namespacequota import QuotaRules
 
 
 class Plans:
     """Derives plans from `quotas`; `uid` returns the uid of a NamespaceQuota.
 
-    In `exempt` namespaces nothing is enforced. None for a plan that cannot be told yet: leave what there is alone.
+    `placeholders` returns what those of a namespace may count for; None: not known yet. In `exempt` namespaces nothing
+    is enforced. None for a plan that cannot be told yet: leave what there is alone.
     """
 
-    def __init__(self, quotas: Quotas, *, uid: Callable[[QuotaKey], str | None], exempt: Collection[str]) -> None:
+    def __init__(
+        self,
+        quotas: Quotas,
+        *,
+        uid: Callable[[QuotaKey], str | None],
+        placeholders: Callable[[str], Sequence[Holding] | None] = lambda _: (),
+        exempt: Collection[str],
+    ) -> None:
         self.has_mutating_policies: bool | None = None
         """Whether the API server can fill in defaults by a policy; None: not known yet."""
         self._quotas = quotas
         self._uid = uid
+        self._placeholders = placeholders
         self._exempt = frozenset(exempt)
         self._made: dict[QuotaKey, tuple[object, Sequence[Probe]]] = {}
         """Probes and what they are made for."""
@@ -45,13 +55,28 @@ class Plans:
         rules = self._quotas.rules(*key)
         return rules if rules is not None and rules.is_enforced and not self.is_exempt(key[0]) else None
 
-    def totals(self, key: QuotaKey) -> Plan | None:
-        """Return the ResourceQuota that there shall be."""
-        known, uid = self._quotas.rules(*key), self._uid(key)
+    def totals(self, key: QuotaKey) -> Iterator[Plan]:
+        """Yield the ResourceQuotas that there shall be, as far as they can be told."""
+        for part in Part:
+            if (plan := self.total((*key, part))) is not None:
+                yield plan
+
+    def total(self, key: tuple[str, str, Part]) -> Plan | None:
+        """Return one ResourceQuota that there shall be."""
+        namespace, name, part = key
+        known, uid = self._quotas.rules(namespace, name), self._uid((namespace, name))
         if known is None or uid is None:
             return None
-        rules = self.rules(key)
-        return Plan(Owner(*key, uid), projection(rules.hard, rules.terms.requirements) if rules is not None else None)
+        owner = Owner(namespace, name, uid)
+        if self.rules((namespace, name)) is None:
+            return Plan(owner, part, None)
+        holdings = self._placeholders(namespace) if part is Part.PLACEHOLDERS else ()
+        claimed = self._quotas.claimed(namespace, name)
+        if holdings is None or claimed is None:
+            return None
+        scopes = known.terms.requirements
+        sums = held_by_source(holdings, (*scopes, PLACEHOLDERS_ALONE))
+        return Plan(owner, part, projection(known.hard, scopes, part, placeholders=sums, claimed=claimed))
 
     def limit_range(self, key: QuotaKey) -> LimitRangePlan | None:
         """Return the LimitRange that there shall be: one where no policy can fill in defaults."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,10 +15,11 @@ from moorage.backends.allocation import Allocation, allocate, documents
 from moorage.backends.autoscaler import KIND, PASSED_ON, Tier, answer_of
 from moorage.backends.choice import Asked, Backend, Choice, Patience, Seen, choose
 from moorage.backends.gke import Cluster, compute_class_of, standby_obstacles
-from moorage.backends.placeholder import placeholder_name
-from moorage.backends.plan import OWNED_SELECTOR, PAUSE_IMAGE, Owner, Plan
+from moorage.backends.placeholder import placeholder_document, placeholder_name, placeholder_pod
+from moorage.backends.plan import OWNED_SELECTOR, PAUSE_IMAGE, Document, Owner, Plan
 from moorage.backends.warnings import Finding, can_preload
 from moorage.backends.word import Word, word_of
+from moorage.buffer.holdings import Holding
 from moorage.cluster.applier import Applier
 from moorage.cluster.client import Client
 from moorage.cluster.feed import Feed, Pace
@@ -29,7 +30,9 @@ from moorage.density.nodes import Node
 from moorage.handlers.alarms import Alarms
 from moorage.handlers.findings import findings
 from moorage.handlers.sites import autopilot, gke_places
-from moorage.objects import PodSpec
+from moorage.objects import Pod, PodSpec
+from moorage.quota.counting.pods import pod_amounts
+from moorage.quota.scopes import ScopeFacts, scope_facts
 from moorage.resources import pod_resources, with_defaults
 from moorage.status.provisioning import as_paused, with_backend, with_findings, with_trouble
 
@@ -74,7 +77,11 @@ class _Buffer:
     annotations: Mapping[str, str]
     choice: Choice | None
     sought: Sought | None = None
+    holding: Holding | None = None
+    """What placeholders for what is sought count for; None while nothing is sought."""
     asked: dict[Tier, Asked] = field(default_factory=dict)
+    held_back: bool = False
+    """Whether placeholders are not made yet, since they would be refused."""
 
     @property
     def paused(self) -> bool:
@@ -101,6 +108,12 @@ class Provisioning:
         """Returns the nodes that are known, by name."""
         self.sought_changed: Callable[[], None] = lambda: None
         """Called when other units of a buffer should be there than before."""
+        self.holdings_changed: Callable[[str], None] = lambda _: None
+        """Called with a namespace whose placeholders shall be others."""
+        self.not_held: Callable[[str], frozenset[str]] = lambda _: frozenset()
+        """Returns the resources that placeholders of a namespace must not hold."""
+        self.may_grow: Callable[[str], bool] = lambda _: True
+        """Whether the quotas of a namespace have room yet for all placeholders that shall be there."""
         self.objects = OwnedObjects()
         self.applier = Applier(client, self.objects, settled=self._owner_changed)
         places = tuple(namespaces)
@@ -115,7 +128,10 @@ class Provisioning:
         self._buffers: dict[BufferKey, _Buffer] = {}
         self._keys: dict[str, BufferKey] = {}
         """By uid."""
+        self._names: dict[str, set[str]] = {}
+        """By namespace."""
         self.objects.listeners.append(self._owner_changed)
+        self._deployments, self._pod_templates = self._feeds(DEPLOYMENTS), self._feeds(POD_TEMPLATES)
         for kind in (DEPLOYMENTS, POD_TEMPLATES):
             self.applier.know(kind)
 
@@ -129,6 +145,7 @@ class Provisioning:
             self.remove(key)
             self._buffers[key] = _Buffer(Owner(*key, uid), relevant, _choice_before(status))
             self._keys[uid] = key
+            self._names.setdefault(key[0], set()).add(key[1])
         elif known.annotations == relevant:
             return
         else:
@@ -140,7 +157,9 @@ class Provisioning:
         known = self._buffers.pop(key, None)
         if known is not None:
             self._keys.pop(known.owner.uid, None)
+            self._names[key[0]].discard(key[1])
             self.applier.forget(known.owner.uid)
+            self.holdings_changed(key[0])
 
     # What is made of it
 
@@ -173,6 +192,7 @@ class Provisioning:
         sought = Sought(plan, template, known.choice.backend, allocation, word)
         if sought != known.sought:
             known.sought = sought
+            self._hold(known, _holding(sought))
             self.sought_changed()
         self._alarms.set(key, "answer", known.choice.look_again)
         if known.paused:
@@ -186,7 +206,7 @@ class Provisioning:
             version=kind.version if kind is not None else None,
             pause_image=self._limits.pause_image,
         )
-        self.applier.want(known.owner.uid, made)
+        self.applier.want(known.owner.uid, [self._in_time(known, each) for each in made])
         completed = with_backend(status, known.choice, allocation)
         completed = with_findings(completed, self._findings(known, plan, known.choice, allocation))
         return with_trouble(completed, self._trouble(known.owner.uid))
@@ -196,6 +216,50 @@ class Provisioning:
         known = self._buffers.get(key)
         return known.sought if known is not None else None
 
+    @property
+    def synced(self) -> bool:
+        """Whether the placeholders that there are have been read."""
+        return all(feed.synced or feed.refusal is not None for feed in self._deployments)
+
+    def placeholders(self, namespace: str) -> Sequence[Holding] | None:
+        """Return what the placeholders of a namespace may count for; None while that is not known.
+
+        Of a buffer whose units have not been sought yet they are those that its Deployment asks for.
+        """
+        if not self.synced:
+            return None
+        found = (self._buffers[namespace, name] for name in sorted(self._names.get(namespace, ())))
+        return [each for known in found if (each := known.holding or self._stored(known.owner)) is not None]
+
+    def look_again(self, namespace: str, *, at_all: bool) -> None:
+        """Have another look at the placeholders of a namespace, whose quotas changed; or at those not made yet."""
+        for name in self._names.get(namespace, ()):
+            if at_all or self._buffers[namespace, name].held_back:
+                self._changed((namespace, name))
+
+    def _in_time(self, known: _Buffer, document: Document) -> Document:
+        """Return what is to be made now: no more placeholders than there are before quotas have room for more."""
+        if document["kind"] != DEPLOYMENTS.kind:
+            return document
+        known.held_back = False
+        stored = self.objects.get(ObjectKey(DEPLOYMENTS.kind, known.owner.namespace, document["metadata"]["name"]))
+        there = int(stored.body["spec"].get("replicas") or 0) if stored is not None else 0
+        if document["spec"]["replicas"] <= there or self.may_grow(known.owner.namespace):
+            return document
+        known.held_back = True
+        return {**document, "spec": {**document["spec"], "replicas": there}}
+
+    def _stored(self, owner: Owner) -> Holding | None:
+        stored = self.objects.get(ObjectKey(DEPLOYMENTS.kind, owner.namespace, placeholder_name(owner)))
+        if stored is None or stored.owner_uid != owner.uid:
+            return None
+        return _holding_of(stored.body, owner, int(stored.body["spec"].get("replicas") or 0))
+
+    def _hold(self, known: _Buffer, holding: Holding | None) -> None:
+        if known.holding != holding:
+            known.holding = holding
+            self.holdings_changed(known.owner.namespace)
+
     def _plan(self, known: _Buffer, spec: CapacityBufferSpec, template: bytes) -> Plan:
         return Plan(
             known.owner,
@@ -204,6 +268,7 @@ class Provisioning:
             dedicated=bool(spec.dedicated),
             preload_images=bool(spec.preload_images),
             placement=spec.placement or "Template",
+            not_held=self.not_held(known.owner.namespace),
         )
 
     def _choose(self, known: _Buffer, spec: CapacityBufferSpec, plan: Plan, *, standby: bool) -> Choice | None:
@@ -274,9 +339,8 @@ class Provisioning:
     async def run(self) -> None:
         """Work until cancelled."""
         async with asyncio.TaskGroup() as tasks:
-            for kind in (DEPLOYMENTS, POD_TEMPLATES):
-                for feed in self._feeds(kind):
-                    tasks.create_task(feed.run(), name=f"feed {feed.path}")
+            for feed in (*self._deployments, *self._pod_templates):
+                tasks.create_task(feed.run(), name=f"feed {feed.path}")
             tasks.create_task(self.upstream.run(), name="upstream")
             tasks.create_task(self.surroundings.run(), name="surroundings")
             tasks.create_task(self.applier.run(), name="applier")
@@ -293,6 +357,25 @@ class Provisioning:
             )
             for place in self._places
         ]
+
+
+def _holding(sought: Sought) -> Holding | None:
+    """Return what the placeholders count for that are sought; other backends seek none."""
+    owner, units = sought.plan.owner, sought.allocation.active
+    if sought.backend is not Backend.PLACEHOLDER:
+        return Holding(owner.name, 0, {}, ScopeFacts())
+    overhead = (sought.plan.template.get("spec") or {}).get("overhead")
+    return _holding_of(placeholder_document(sought.plan, replicas=units), owner, units, overhead)
+
+
+def _holding_of(
+    deployment: Mapping[str, Any], owner: Owner, units: int, overhead: Mapping[str, str] | None = None
+) -> Holding | None:
+    try:
+        spec = placeholder_pod(deployment, overhead)
+        return Holding(owner.name, units, pod_amounts(Pod(spec=spec)), scope_facts(spec))
+    except (msgspec.ValidationError, ValueError):
+        return None  # the API server takes no such pod either
 
 
 def _is_answered(asked: Asked) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,19 +11,23 @@ import msgspec
 
 from moorage.api import Condition, SpecError, parse_namespace_quota_spec
 from moorage.api.namespacequota import AuditCount, NamespaceQuotaStatus
+from moorage.buffer.holdings import Holding, held
 from moorage.handlers.native import NativeQuotas
 from moorage.quota.admission import QuotaState
 from moorage.quota.audit import AuditLog
 from moorage.quota.bounds import Limits, defaults_in_force
 from moorage.quota.conflicts import Conflict, conflicts
 from moorage.quota.ledger import Ledger, QuotaKey
+from moorage.quota.names import DEVICE_CLAIMS
 from moorage.quota.native import Difference, differences
+from moorage.quota.projection import NO_PLACEHOLDERS, extended_names
 from moorage.quota.report import QuotaReport
 from moorage.quota.workloads import Findings
 from moorage.status.enforcement import Enforcement, enforced
 from moorage.status.limits import limits_conflict, workloads_refused
 from moorage.status.namespacequota import (
     QuotaRules,
+    Trouble,
     View,
     Views,
     aggregated_resources,
@@ -63,6 +67,8 @@ class Quotas:
         """Called with a namespace in which a quota came, changed or went."""
         self.findings: Callable[[str], Findings | None] | None = None
         """Returns what is known of the workloads of a namespace; None while nobody looks at any."""
+        self.holdings: Callable[[str], Sequence[Holding]] = lambda _: ()
+        """Returns what the buffers of a namespace hold, as far as that is known."""
         self.enforcement: Callable[[QuotaKey], Enforcement] | None = None
         """Returns how the enforcement of a quota stands; None while nobody enforces any."""
         self._ledger = ledger
@@ -116,13 +122,26 @@ class Quotas:
         """Return the defaults that a quota fills in, as an entry for containers; None: it has none."""
         return self._defaults.get(namespace, {}).get(name)
 
+    def claimed(self, namespace: str, name: str) -> frozenset[str] | None:
+        """Return the extended resources in `hard` that claims for devices count under too; None: not known yet."""
+        rules = self.rules(namespace, name)
+        extended = extended_names(rules.hard) if rules is not None else set()
+        if not extended:
+            return frozenset()
+        view = self._views(DEVICE_CLAIMS, namespace)
+        if view.trouble is Trouble.NOT_SERVED:
+            return frozenset()
+        if not view.complete and view.trouble is None:
+            return None
+        return frozenset(extended & self._ledger.names_of_classes if self._ledger.classes_known else extended)
+
     def states(self, namespace: str) -> list[QuotaState]:
         """Return the quotas of a namespace that can be read, as admission sees them."""
         found = [(name, self._known[namespace, name].rules) for name in self.names(namespace)]
         return [self._state(namespace, name, rules) for name, rules in found if not isinstance(rules, str)]
 
     def _state(self, namespace: str, name: str, rules: QuotaRules) -> QuotaState:
-        used = self._ledger.usage(namespace, name).used
+        used = self._ledger.usage(namespace, name).without_placeholders().used
         return QuotaState(
             name,
             hard=rules.hard,
@@ -152,8 +171,9 @@ class Quotas:
             return invalid_quota_status(known.rules, generation=known.generation)
         status = quota_status(
             known.rules,
-            self._ledger.usage(namespace, name),
+            self._ledger.usage(namespace, name).without_placeholders(),
             self._views_of(namespace),
+            holdings=self._holdings(namespace, known.rules),
             generation=known.generation,
             holders=lambda resource: self._ledger.holders(namespace, name, resource),
             native=native_status(known.log.update(self._differences(namespace, name, known.rules), self._now())),
@@ -217,9 +237,11 @@ class Quotas:
         """Iterate over the quotas that are counted: key, `hard` of all names that can be, usage of those known now."""
         for key, known in self._known.items():
             if not isinstance(known.rules, str):
-                used = self._ledger.usage(*key).used
+                used = self._ledger.usage(*key).without_placeholders().used
                 hard = {name: limit for name, limit in known.rules.hard.items() if name in used}
-                yield key, hard, {name: used[name] for name in known_names(known.rules, self._views_of(key[0]))}
+                names = known_names(known.rules, self._views_of(key[0]))
+                more = held(self._holdings(key[0], known.rules), names, known.rules.terms.requirements)
+                yield key, hard, {name: used[name] + more.get(name, 0) for name in names}
 
     def differences(self) -> Iterator[tuple[QuotaKey, Difference, float]]:
         """Iterate over the numbers in which native quotas differ now, each with the seconds that it has done so."""
@@ -237,14 +259,20 @@ class Quotas:
         return lambda resource: self._views(resource, namespace)
 
     def _differences(self, namespace: str, name: str, rules: QuotaRules) -> list[Difference]:
-        used = self._ledger.usage(namespace, name).used
-        counted = {resource: used[resource] for resource in current_names(rules, self._views_of(namespace))}
+        usage, names = self._ledger.usage(namespace, name), current_names(rules, self._views_of(namespace))
         requirements = frozenset(rules.terms.requirements)
+        everything = {resource: usage.used[resource] for resource in names}
+        firm = {resource: usage.without_placeholders().used[resource] for resource in names}
         return [
             difference
             for native in self.native.of(namespace)
-            for difference in differences(native, requirements, counted)
+            for scopes, counted in ((requirements, everything), (requirements | {NO_PLACEHOLDERS}, firm))
+            for difference in differences(native, scopes, counted)
         ]
+
+    def _holdings(self, namespace: str, rules: QuotaRules) -> Sequence[Holding]:
+        """Return what buffers hold of a quota."""
+        return self.holdings(namespace) if rules.counts_buffers else ()
 
     def __iter__(self) -> Iterator[QuotaKey]:
         return iter(list(self._known))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 
-from moorage.api.labels import PLACEHOLDER_CLASS
 from moorage.buffer.quotas import Quota, without_placeholders
 from moorage.cluster.feed import Feed
 from moorage.handlers.quotas import Quotas
@@ -64,8 +63,7 @@ class Rooms:
             return rooms
         if not pods.complete:
             return _BEING_READ
-        placeholders = self._placeholders(namespace)
-        return [without_placeholders(quota, placeholders) for quota in rooms] if placeholders else rooms
+        return rooms
 
     def changed(self, namespace: str) -> None:
         """Note that the quotas of a namespace, or what is used of them, changed."""
@@ -96,10 +94,12 @@ class Rooms:
 
     def _of_native(self, namespace: str) -> Iterator[Quota]:
         ours = self._quotas.names(namespace)
-        for each in self._quotas.native.of(namespace):
-            # One whose NamespaceQuota has not been read yet stands in for it.
-            if each.owner not in ours:
-                yield Quota(f"ResourceQuota {each.name}", each.hard, each.used, each.requirements)
+        # One whose NamespaceQuota has not been read yet stands in for it.
+        others = [each for each in self._quotas.native.of(namespace) if each.owner not in ours]
+        placeholders = self._placeholders(namespace) if others else []
+        for each in others:
+            quota = Quota(f"ResourceQuota {each.name}", each.hard, each.used, each.requirements)
+            yield without_placeholders(quota, placeholders)
 
     def _of_ours(self, namespace: str) -> Iterator[Quota]:
         for name in self._quotas.names(namespace):
@@ -107,14 +107,14 @@ class Rooms:
             if rules is not None and rules.counts_buffers and rules.is_enforced:
                 known = known_names(rules, lambda resource: self._views(resource, namespace))
                 hard = {resource: rules.hard[resource] for resource in known}
-                used = self._ledger.usage(namespace, name).used
+                used = self._ledger.usage(namespace, name).without_placeholders().used
                 yield Quota(f"NamespaceQuota {name}", hard, used, frozenset(rules.terms.requirements))
 
     def _placeholders(self, namespace: str) -> list[ObjectUse]:
         return [
             use
             for use in self._ledger.objects(PODS, namespace).values()
-            if isinstance(use.shape.facts, ScopeFacts) and use.shape.facts.priority_class == PLACEHOLDER_CLASS
+            if isinstance(use.shape.facts, ScopeFacts) and use.shape.facts.is_placeholder
         ]
 
 

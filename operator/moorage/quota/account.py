@@ -5,11 +5,11 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from moorage.quota.counting.devices import MISSING_CLASS, counts_claims_anyway
 from moorage.quota.names import IMPLICIT_DEVICE_PREFIX, PODS, counted
-from moorage.quota.scopes import Requirement, selects
+from moorage.quota.scopes import Requirement, ScopeFacts, selects
 from moorage.quota.usage import ObjectUse
 
 SHOWN_HOLDERS = 5
@@ -62,10 +62,21 @@ class Usage:
 
     used: Mapping[str, int]
     pods: int
+    placeholders: Mapping[str, int] = field(default_factory=dict)
+    """The part of `used` that placeholders of buffers use, by the same names; empty when there are none."""
+    placeholder_pods: int = 0
+    """Those of `pods`."""
+
+    def without_placeholders(self) -> Usage:
+        """Return what is used by everything but placeholders."""
+        if not self.placeholders:
+            return self
+        used = {name: amount - self.placeholders.get(name, 0) for name, amount in self.used.items()}
+        return Usage(used, self.pods - self.placeholder_pods)
 
 
 class Account:
-    """The running totals of one quota, whole and by workload."""
+    """The running totals of one quota, whole and by workload. Placeholders have a total, and are no workload."""
 
     def __init__(self, terms: Terms, of_classes: frozenset[str]) -> None:
         self.terms = terms
@@ -75,6 +86,8 @@ class Account:
         """By source and workload; who uses nothing of it is not in it."""
         self._pods = 0
         self._pods_of: dict[str, int] = {}
+        self._by_placeholders: dict[str, int] = {}
+        self._placeholder_pods = 0
 
     def counts(self, source: str) -> bool:
         """Whether something is kept under this source."""
@@ -90,21 +103,33 @@ class Account:
             moved = [(source, sign * amount) for source, amount in amounts.items() if source in used and amount]
         else:
             moved = [(source, sign * amounts[source]) for source in used if amounts.get(source)]
+        facts = use.shape.facts
+        is_placeholder = isinstance(facts, ScopeFacts) and facts.is_placeholder
         for source, amount in moved:
             used[source] += amount
-            _add(self._held[source], holder, amount)
+            if is_placeholder:
+                _add(self._by_placeholders, source, amount)
+            else:
+                _add(self._held[source], holder, amount)
         if PODS in amounts:
             self._pods += sign
-            _add(self._pods_of, holder, sign)
+            if is_placeholder:
+                self._placeholder_pods += sign
+            else:
+                _add(self._pods_of, holder, sign)
             return True
         return bool(moved)
 
     def usage(self) -> Usage:
         """Return what is used under every name that is counted."""
         return Usage(
-            {name: sum(self._used[source] for source in sources) for name, sources in self._sources.items()},
-            self._pods,
+            self._by_name(self._used), self._pods, self._by_name(self._by_placeholders), self._placeholder_pods
         )
+
+    def _by_name(self, by_source: Mapping[str, int]) -> dict[str, int]:
+        if not by_source:
+            return {}
+        return {name: sum(by_source.get(each, 0) for each in sources) for name, sources in self._sources.items()}
 
     def holders(self, name: str, most: int | None = SHOWN_HOLDERS) -> list[Holder]:
         """Return the workloads that use most of a resource, the largest first; `most` None for all of them."""

@@ -37,6 +37,8 @@ class Ledger:
         self._releases: list[tuple[float, str]] = []
         self._changed: set[QuotaKey] = set()
         self._of_classes: frozenset[str] = frozenset()
+        self.classes_known = False
+        """Whether it is known which DeviceClasses there are."""
         self._dependents = Dependents(self._own_amounts, self.get)
 
     # Quotas
@@ -60,6 +62,7 @@ class Ledger:
 
     def set_device_classes(self, classes: DeviceClasses) -> None:
         """Say which DeviceClasses exist: on that depends what quotas count of those that do not."""
+        self.classes_known = classes is not None
         of_classes = names_of_classes(classes)
         if of_classes == self._of_classes:
             return
@@ -69,6 +72,11 @@ class Ledger:
                 if account.terms.asks_for_classes:
                     accounts[name] = self._counted(namespace, account.terms)
                     self._changed.add((namespace, name))
+
+    @property
+    def names_of_classes(self) -> frozenset[str]:
+        """The names under which claims for devices of the classes that exist count."""
+        return self._of_classes
 
     def usage(self, namespace: str, name: str) -> Usage:
         """Return what a quota uses, under every name that is counted.

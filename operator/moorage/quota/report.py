@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from types import MappingProxyType
 
 from moorage.quantity import canonical, short
 from moorage.quota.names import COUNT_PODS, PODS, display_order, is_binary, short_name
@@ -26,6 +27,13 @@ class ResourceLine:
     name: str
     hard: int
     used: int
+    buffered: int = 0
+    """The part of `used` that is units of buffers, which yield to real pods."""
+
+    @property
+    def firm(self) -> ResourceLine:
+        """The same without units of buffers: what decides whether a pod is admitted."""
+        return replace(self, used=self.used - self.buffered, buffered=0)
 
     @property
     def remaining(self) -> int:
@@ -66,6 +74,11 @@ class ResourceLine:
         return f"{self._short(self.used)} of {self._short(self.hard)}"
 
     @property
+    def by_buffers(self) -> str:
+        """The part of buffers as a person reads it; empty when there is none."""
+        return f"  {self._short(self.buffered)} by buffers" if self.buffered else ""
+
+    @property
     def column(self) -> str:
         """Used and hard as a printer column shows them."""
         return f"{self._short(self.used)}/{self._short(self.hard)}"
@@ -95,6 +108,11 @@ class QuotaReport:
         return {line.name: line.canonical(line.used) for line in self.lines}
 
     @property
+    def buffered(self) -> dict[str, str]:
+        """Canonical amounts of buffers by name; what they use nothing of is left out."""
+        return {line.name: line.canonical(line.buffered) for line in self.lines if line.buffered}
+
+    @property
     def remaining(self) -> dict[str, str]:
         """Canonical remainder by name."""
         return {line.name: line.canonical(line.remaining) for line in self.lines}
@@ -110,8 +128,8 @@ class QuotaReport:
         texts = [(line.name, *line.text.split(" of "), line.percent_text) for line in self.lines]
         widths = [max((len(row[column]) for row in texts), default=0) for column in range(4)]
         return [
-            f"{name:<{widths[0]}}  {used:>{widths[1]}} of {hard:<{widths[2]}}  {percent:>{widths[3]}}"
-            for name, used, hard, percent in texts
+            f"{name:<{widths[0]}}  {used:>{widths[1]}} of {hard:<{widths[2]}}  {percent:>{widths[3]}}{line.by_buffers}"
+            for line, (name, used, hard, percent) in zip(self.lines, texts, strict=True)
         ]
 
     @property
@@ -137,13 +155,13 @@ class QuotaReport:
 
     @property
     def near(self) -> list[ResourceLine]:
-        """The resources of which little is left."""
-        return [line for line in self.lines if line.near]
+        """The resources of which real pods leave little; units of buffers yield, so they do not count."""
+        return [line.firm for line in self.lines if line.firm.near]
 
     @property
     def exceeded(self) -> list[ResourceLine]:
-        """The resources of which more is used than allowed."""
-        return [line for line in self.lines if line.exceeded]
+        """The resources of which more is used than allowed, without buffers."""
+        return [line.firm for line in self.lines if line.firm.exceeded]
 
 
 def _share(line: ResourceLine) -> tuple[bool, Fraction]:
@@ -151,7 +169,14 @@ def _share(line: ResourceLine) -> tuple[bool, Fraction]:
     return (line.hard == 0, Fraction(line.used, line.hard or 1))
 
 
-def report(hard: Mapping[str, int], used: Mapping[str, int]) -> QuotaReport:
-    """Compare limits with usage, both in nano-units; only what is counted (a key of `used`) is reported."""
+def report(
+    hard: Mapping[str, int], used: Mapping[str, int], buffered: Mapping[str, int] = MappingProxyType({})
+) -> QuotaReport:
+    """Compare limits with usage, all in nano-units; only what is counted (a key of `used`) is reported.
+
+    `buffered` is what units of buffers use beside what is in `used`.
+    """
     names = sorted((name for name in hard if name in used), key=display_order)
-    return QuotaReport(tuple(ResourceLine(name, hard[name], used[name]) for name in names))
+    return QuotaReport(
+        tuple(ResourceLine(name, hard[name], used[name] + (more := buffered.get(name, 0)), more) for name in names)
+    )

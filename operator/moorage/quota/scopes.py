@@ -24,6 +24,9 @@ POD_SCOPES = (
 )
 """The scopes that select pods."""
 
+PLACEHOLDER_CLASS = "moorage-placeholder"
+"""The PriorityClass of pods that keep the room of a buffer's unit and give way to every real pod."""
+
 
 @dataclass(frozen=True, slots=True)
 class ScopeFacts:
@@ -34,6 +37,11 @@ class ScopeFacts:
     best_effort: bool = False
     priority_class: str = ""
     cross_namespace_affinity: bool = False
+
+    @property
+    def is_placeholder(self) -> bool:
+        """Whether it keeps the room of a unit, and so counts as a buffer's and not as a pod."""
+        return self.priority_class == PLACEHOLDER_CLASS
 
 
 @dataclass(frozen=True, slots=True)

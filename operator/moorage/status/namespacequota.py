@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -17,7 +18,9 @@ from moorage.api.namespacequota import (
     NativeDifference,
     ResourceHolders,
 )
+from moorage.buffer.holdings import Holding
 from moorage.quantity import NANO
+from moorage.quota.account import SHOWN_HOLDERS
 from moorage.quota.bounds import Limits, resource_texts
 from moorage.quota.ledger import Holder, Terms, Usage
 from moorage.quota.names import COUNT, COUNT_PODS, PODS, Counted, counted, display_order, why_not_counted
@@ -136,25 +139,32 @@ def quota_status(
     generation: int,
     holders: Callable[[str], list[Holder]] = lambda _: [],
     native: tuple[NativeDifference, ...] = (),
+    holdings: Sequence[Holding] = (),
     further: Callable[[QuotaReport], Iterable[Condition]] = lambda _: (),
 ) -> NamespaceQuotaStatus:
     """Compare what is allowed with what is used, as far as that is known.
 
-    `holders` returns the largest holders of a resource; `native` says how native quotas differ; `further` returns
-    conditions that are to stand beside those of usage.
+    `usage` is that of everything but buffers, and `holdings` what these hold. `holders` returns the largest holders of
+    a resource; `native` says how native quotas differ; `further` returns conditions that are to stand beside those of
+    usage.
     """
     known = known_names(rules, views)
-    result = report(rules.hard, {name: usage.used[name] for name in known})
+    by_buffer = {f"CapacityBuffer/{each.buffer}": each.by_name(known, rules.terms.requirements) for each in holdings}
+    buffered: Counter[str] = Counter()
+    for taken in by_buffer.values():
+        buffered.update(taken)
+    result = report(rules.hard, {name: usage.used[name] for name in known}, buffered)
     subject = "resource" if len(known) + len(rules.uncounted) == len(rules.hard) else "resource whose usage is known"
     return NamespaceQuotaStatus(
         observed_generation=generation,
         hard=report(rules.hard, dict.fromkeys(rules.hard, 0)).hard,
         used=result.used,
+        buffered=result.buffered,
         remaining=result.remaining,
         utilization=result.utilization,
         summary=tuple(result.summary),
         display=NamespaceQuotaDisplay(**result.display),
-        holders=tuple(_holders(result.lines, holders)),
+        holders=tuple(_holders(result.lines, holders, by_buffer)),
         native=native,
         conditions=(
             _ready(rules, usage, views, generation),
@@ -165,10 +175,17 @@ def quota_status(
     )
 
 
-def _holders(lines: Iterable[ResourceLine], largest: Callable[[str], list[Holder]]) -> Iterator[ResourceHolders]:
+def _holders(
+    lines: Iterable[ResourceLine],
+    largest: Callable[[str], list[Holder]],
+    by_buffer: Mapping[str, Mapping[str, int]],
+) -> Iterator[ResourceHolders]:
     """Return who holds each resource; that a secret holds one secret is not worth a line."""
     for line in lines:
+        buffers = [Holder(name, taken[line.name], 0) for name, taken in by_buffer.items() if line.name in taken]
         holders = [each for each in largest(line.name) if each.used > NANO or not _counts_other_objects(line.name)]
+        if buffers:
+            holders = sorted([*holders, *buffers], key=lambda each: (-each.used, each.workload))[:SHOWN_HOLDERS]
         if line.used and holders:
             yield ResourceHolders(
                 resource=line.name,

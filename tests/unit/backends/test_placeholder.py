@@ -221,3 +221,34 @@ def test_a_priority_class_that_would_not_work_is_told(stored: dict[str, Any] | N
     problem = priority_problem(stored)
     assert words in problem
     assert bool(problem) is bool(words)
+
+
+class TestWhatIsNotHeld:
+    """Of some resources the API server counts placeholders like any pod; they would keep real ones out."""
+
+    DISK = {"cpu": "1", "ephemeral-storage": "2Gi", "hugepages-2Mi": "4Mi", "nvidia.com/gpu": "1"}
+    LIMITS = {"ephemeral-storage": "3Gi", "hugepages-2Mi": "4Mi", "nvidia.com/gpu": "1"}
+
+    def resources(self, *not_held: str) -> dict[str, Any]:
+        unit = template(app(resources={"requests": self.DISK, "limits": self.LIMITS}))
+        found: dict[str, Any] = pod(unit, not_held=frozenset(not_held))["containers"][0]["resources"]
+        return found
+
+    def test_all_is_held_where_nothing_is_limited_so(self) -> None:
+        assert self.resources() == {"requests": self.DISK, "limits": self.LIMITS}
+
+    def test_none_of_it_is_asked_for_and_of_disk_none_by_name(self) -> None:
+        assert self.resources("ephemeral-storage", "hugepages-2Mi", "nvidia.com/gpu") == {
+            "requests": {"cpu": "1", "ephemeral-storage": "0"},
+            "limits": {"ephemeral-storage": "3Gi"},
+        }
+
+    def test_nor_is_it_by_what_makes_up_for_init_containers(self) -> None:
+        unit = template(app(), initContainers=[app("init", {"cpu": "3", "ephemeral-storage": "8Gi"})])
+        whole = effective(pod(unit, not_held=frozenset({"ephemeral-storage"}))).requests
+        assert whole["cpu"] == effective(unit["spec"]).requests["cpu"]
+        assert whole["ephemeral-storage"] == 0
+
+    def test_nor_by_the_pod_as_a_whole(self) -> None:
+        unit = template(app(requests={"cpu": "1"}), resources={"requests": {"cpu": "1", "hugepages-2Mi": "4Mi"}})
+        assert pod(unit, not_held=frozenset({"hugepages-2Mi"}))["resources"] == {"requests": {"cpu": "1"}}

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from moorage.api.labels import PLACEHOLDER_CLASS
 from moorage.cluster.reference import AnyReference, Reference
 from moorage.handlers.operator import BUFFERS, QUOTAS, OperatorState, key_of
 from moorage.quota.native import NativeQuota
-from moorage.quota.scopes import Requirement
+from moorage.quota.scopes import PLACEHOLDER_CLASS, Requirement
 from moorage.status.findings import RESOLVING
 from moorage.status.namespacequota import View
 from moorage.status.workload import Unresolved, Workload

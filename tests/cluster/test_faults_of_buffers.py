@@ -1,0 +1,203 @@
+"""Whatever fails, no unit is lost or doubled, and status is true again within half a minute."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+import urllib3
+
+from tests.cluster.backends import PRIORITY_CLASS, patch
+from tests.cluster.crds import install_crds
+from tests.cluster.objects import Object, buffer, pod_template, quota, wait_for_status
+from tests.cluster.rest import Rest, rest_client
+from tests.controlplane import ControlPlane
+from tests.controlplane.choice import USER_KUBECONFIG, user_kubeconfig
+from tests.controlplane.waiting import wait_for
+from tests.operator_process import OperatorProcess
+
+SECONDS = 30.0
+DEPLOYMENT = "deployment/buffer-placeholder"
+PLACEHOLDERS = "moorage.placeholders-ours"
+UNITS, MORE = 6, 8
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[ControlPlane]:
+    """A cluster of this module's own, since its parts are ended and started."""
+    if user_kubeconfig() is not None:
+        pytest.skip(f"needs a control plane of our own, and {USER_KUBECONFIG} is set")
+    with ControlPlane() as plane:
+        install_crds(plane)
+        plane.apply(PRIORITY_CLASS)
+        plane.add_nodes(2)
+        yield plane
+
+
+@pytest.fixture
+def namespace(cluster: ControlPlane) -> Iterator[str]:
+    with cluster.namespace() as name:
+        yield name
+
+
+@pytest.fixture
+def operator(cluster: ControlPlane, namespace: str, tmp_path: Path) -> Iterator[OperatorProcess]:
+    """An operator of the test's own, which sees nodes."""
+    process = OperatorProcess(cluster.kubeconfig, tmp_path / "operator.log")
+    process.start_and_wait()
+    yield process
+    process.stop()
+
+
+@pytest.fixture(autouse=True)
+def units(cluster: ControlPlane, namespace: str, operator: OperatorProcess) -> None:
+    """A buffer that is full, in a namespace with a quota."""
+    cluster.apply(
+        quota("ours", hard={"pods": 20}, enforcement="Enforce"),
+        pod_template(),
+        buffer(podTemplateRef={"name": "unit"}, replicas=UNITS, backend="Placeholder"),
+        namespace=namespace,
+    )
+    wait_for_truth(cluster, namespace, UNITS)
+
+
+def wait_for_truth(cluster: ControlPlane, namespace: str, count: int) -> None:
+    """Wait until what is there, and what is said of it, is so many units."""
+    wait_for_status(cluster, namespace, "cbuf/buffer", {"replicas": count, "readyReplicas": count}, timeout=SECONDS)
+    wait_for_status(cluster, namespace, "nsq/ours", {"buffered": {"pods": str(count)}, "used": {"pods": str(count)}})
+    found = cluster.get("-n", namespace, "pods", "-l", "moorage.dev/buffer=buffer")
+    assert len(found) == count
+    assert cluster.get("-n", namespace, DEPLOYMENT)["spec"]["replicas"] == count
+
+
+@dataclass
+class Seen:
+    """All that there was at any moment."""
+
+    pods: set[int] = field(default_factory=set)
+    """How many that were not going away."""
+    wanted: set[int] = field(default_factory=set)
+    """Placeholders that the Deployment asked for."""
+    allowed: set[int] = field(default_factory=set)
+    """Placeholders that their quota allowed."""
+
+
+@contextmanager
+def watching(cluster: ControlPlane, namespace: str) -> Iterator[Seen]:
+    """Look many times a second; while the API server is down there is nothing to see."""
+    seen, stop = Seen(), threading.Event()
+    with rest_client(cluster.kubeconfig) as rest:
+        watcher = threading.Thread(target=_watch, args=(rest, namespace, seen, stop), daemon=True)
+        watcher.start()
+        try:
+            yield seen
+        finally:
+            stop.set()
+            watcher.join()
+
+
+def _watch(rest: Rest, namespace: str, seen: Seen, stop: threading.Event) -> None:
+    place = f"/namespaces/{namespace}"
+    looks: list[tuple[str, Callable[[Object], None]]] = [
+        (
+            f"/api/v1{place}/pods?labelSelector=moorage.dev/buffer%3Dbuffer",
+            lambda body: seen.pods.add(sum("deletionTimestamp" not in each["metadata"] for each in body["items"])),
+        ),
+        (
+            f"/apis/apps/v1{place}/deployments/buffer-placeholder",
+            lambda body: seen.wanted.add(body["spec"]["replicas"]),
+        ),
+        (
+            f"/api/v1{place}/resourcequotas/{PLACEHOLDERS}",
+            lambda body: seen.allowed.add(int(body["spec"]["hard"]["pods"])),
+        ),
+    ]
+    while not stop.wait(0.05):
+        for path, note in looks:
+            try:
+                answer = rest.request("GET", path)
+            except (urllib3.exceptions.HTTPError, OSError, ValueError):
+                continue
+            if answer.ok:
+                note(answer.body)
+
+
+def test_the_api_server_restarts_while_a_buffer_grows(cluster: ControlPlane, namespace: str) -> None:
+    with watching(cluster, namespace) as seen:
+        patch(cluster, namespace, "cbuf/buffer", {"spec": {"replicas": MORE}})
+        cluster.restart("kube-apiserver")
+        wait_for_truth(cluster, namespace, MORE)
+    assert (seen.wanted | seen.allowed) <= {UNITS, MORE}
+    assert UNITS <= min(seen.pods) <= max(seen.pods) <= MORE
+
+
+def test_the_operator_is_killed_half_way_through_a_change(
+    cluster: ControlPlane, namespace: str, operator: OperatorProcess
+) -> None:
+    """As if it had allowed more placeholders, and made none."""
+    with watching(cluster, namespace) as seen:
+        operator.kill()
+        patch(cluster, namespace, "cbuf/buffer", {"spec": {"replicas": MORE}})
+        patch(cluster, namespace, f"resourcequota/{PLACEHOLDERS}", {"spec": {"hard": {"pods": str(MORE)}}})
+        operator.start_and_wait()
+        wait_for_truth(cluster, namespace, MORE)
+    assert (seen.wanted | seen.allowed) <= {UNITS, MORE}
+    assert UNITS <= min(seen.pods) <= max(seen.pods) <= MORE
+
+
+def test_a_restart_takes_no_unit_away_for_a_moment(
+    cluster: ControlPlane, namespace: str, operator: OperatorProcess
+) -> None:
+    with watching(cluster, namespace) as seen:
+        operator.kill()
+        operator.start_and_wait()
+        wait_for_truth(cluster, namespace, UNITS)
+        patch(cluster, namespace, "cbuf/buffer", {"spec": {"replicas": MORE}})
+        wait_for_truth(cluster, namespace, MORE)
+    assert (seen.wanted | seen.allowed) <= {UNITS, MORE}
+    assert min(seen.pods) >= UNITS
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        pytest.param(("scale", DEPLOYMENT, "--replicas=1"), id="fewer"),
+        pytest.param(("scale", DEPLOYMENT, "--replicas=50"), id="more"),
+        pytest.param(("set", "image", DEPLOYMENT, "app=other"), id="image"),
+        pytest.param(("delete", DEPLOYMENT, "--wait=false"), id="deleted"),
+        pytest.param(("delete", "pods", "-l", "moorage.dev/buffer=buffer", "--wait=false"), id="pods deleted"),
+        pytest.param(("delete", f"resourcequota/{PLACEHOLDERS}"), id="quota deleted"),
+        pytest.param(
+            ("patch", f"resourcequota/{PLACEHOLDERS}", "--type=merge", "-p", '{"spec": {"hard": {"pods": "0"}}}'),
+            id="quota lowered",
+        ),
+    ],
+)
+def test_objects_are_edited_by_hand(cluster: ControlPlane, namespace: str, edit: tuple[str, ...]) -> None:
+    before = cluster.get("-n", namespace, DEPLOYMENT)["spec"]["template"]
+    with watching(cluster, namespace) as seen:
+        verb, *rest = edit
+        cluster.kubectl(verb, "-n", namespace, *rest)
+
+        def is_back() -> bool:
+            found = {
+                each["metadata"]["name"]: each for each in cluster.get("-n", namespace, "deployment,resourcequota")
+            }
+            deployment, limit = found.get("buffer-placeholder"), found.get(PLACEHOLDERS)
+            return (
+                deployment is not None
+                and deployment["spec"]["template"] == before
+                and deployment["spec"]["replicas"] == UNITS
+                and limit is not None
+                and limit["spec"]["hard"] == {"pods": str(UNITS)}
+                and deployment["status"].get("readyReplicas") == UNITS
+                and len(cluster.get("-n", namespace, "pods", "-l", "moorage.dev/buffer=buffer")) == UNITS
+            )
+
+        wait_for(is_back, timeout=SECONDS, message=lambda: f"all to be as before; seen: {seen}")
+        wait_for_truth(cluster, namespace, UNITS)
+    assert max(seen.pods) <= UNITS, "their quota lets nobody make more"
