@@ -18,6 +18,7 @@ from moorage.cli.require import require
 from moorage.cli.run import run
 from moorage.cli.size import size
 from moorage.cli.usage import usage
+from moorage.cli.warm_pool import warm_pool
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -26,7 +27,7 @@ def app() -> None:
     """Tenant quotas that explain themselves, and warm capacity of the right size."""
 
 
-for command in (run, usage, explain, size, max_pods_command, crds, require):
+for command in (run, usage, explain, size, max_pods_command, warm_pool, crds, require):
     app.add_command(command)
 
 
