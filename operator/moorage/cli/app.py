@@ -17,6 +17,7 @@ from moorage.cli.max_pods import max_pods_command
 from moorage.cli.require import require
 from moorage.cli.run import run
 from moorage.cli.size import size
+from moorage.cli.subnet import subnet
 from moorage.cli.usage import usage
 from moorage.cli.warm_pool import warm_pool
 
@@ -27,7 +28,7 @@ def app() -> None:
     """Tenant quotas that explain themselves, and warm capacity of the right size."""
 
 
-for command in (run, usage, explain, size, max_pods_command, warm_pool, crds, require):
+for command in (run, usage, explain, size, max_pods_command, warm_pool, subnet, crds, require):
     app.add_command(command)
 
 

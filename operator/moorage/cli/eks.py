@@ -94,18 +94,18 @@ def _known(name: str) -> InstanceType:
 
 
 def _described(file: str) -> dict[str, Found]:
-    answer = read_answer(file, InstanceTypes)
+    answer = answer_of(file, read_text(file), InstanceTypes)
     known = instance_types()
     return {each.instance_type: instance_of(each, known.get(each.instance_type)) for each in answer.instance_types}
 
 
-def read_answer(file: str, model: type[_Model]) -> _Model:
-    """Read an answer of the AWS command line.
+def answer_of(file: str, text: str, model: type[_Model]) -> _Model:
+    """Return an answer of the AWS command line that was read from a file.
 
     Raises BadInput, with what is missing where.
     """
     try:
-        return msgspec.json.decode(read_text(file), type=model)
+        return msgspec.json.decode(text, type=model)
     except msgspec.ValidationError as error:
         problem, _, place = str(error).partition(" - at `$")
         raise BadInput(f"{file}: {place.rstrip('`').lstrip('.') or 'the answer'}: {problem}") from error

@@ -16,13 +16,13 @@ from moorage.density.eks.maxpods import HOST_NETWORK_PODS, default_convention, m
 from moorage.density.eks.networking import Mode, Networking
 from moorage.density.eks.targets import WarmTargets
 
-_TARGETS = {"warm_eni": "WARM_ENI_TARGET", "warm_ip": "WARM_IP_TARGET"}
-_TARGETS |= {"minimum_ip": "MINIMUM_IP_TARGET", "warm_prefix": "WARM_PREFIX_TARGET"}
+TARGETS = {"warm_eni": "WARM_ENI_TARGET", "warm_ip": "WARM_IP_TARGET"}
+TARGETS |= {"minimum_ip": "MINIMUM_IP_TARGET", "warm_prefix": "WARM_PREFIX_TARGET"}
 
 
 def target_options(command: Any) -> Any:
     """Add the options of the warm targets; one that is not given is None."""
-    for name, setting in reversed(_TARGETS.items()):
+    for name, setting in reversed(TARGETS.items()):
         default = getattr(WarmTargets(), name)
         unset = f"default {default}" if default else "default: not set"
         option = f"--{name.replace('_', '-')}-target"
@@ -64,7 +64,7 @@ def warm_pool(
 
     Exit code 0 when all pods get an address, 1 when not or when the CNI refuses the settings, 2 for bad input.
     """
-    given = {name: value for name in _TARGETS if (value := settings.pop(name)) is not None}
+    given = {name: value for name in TARGETS if (value := settings.pop(name)) is not None}
     (found, *more) = find_types([instance_type], instance_types)
     if more:
         raise BadInput(f"{instance_type!r} names {len(more) + 1} instance types; name one")

@@ -82,3 +82,88 @@ def instance_of(described: DescribedType, known: InstanceType | None) -> tuple[I
         bare_metal=described.bare_metal,
         branch_enis=known.branch_enis if known else None,
     ), remark
+
+
+class DescribedSubnet(_Model, frozen=True):
+    """One of `Subnets`."""
+
+    subnet_id: str
+    cidr_block: str | None = None
+    """Missing of a subnet for IPv6 alone."""
+    available_ip_address_count: int | None = None
+    availability_zone: str = ""
+    ipv6_native: bool = False
+
+
+class Subnets(_Model, frozen=True):
+    """The answer of `aws ec2 describe-subnets`."""
+
+    subnets: tuple[DescribedSubnet, ...]
+
+
+class PrivateAddress(_Model, frozen=True):
+    """A single address of an interface."""
+
+    private_ip_address: str
+
+
+class Prefix(_Model, frozen=True):
+    """A prefix of an interface."""
+
+    ipv4_prefix: str
+
+
+class Attachment(_Model, frozen=True):
+    """What an interface is attached to."""
+
+    instance_id: str = ""
+
+
+class NetworkInterface(_Model, frozen=True):
+    """One of `NetworkInterfaces`, and of those of an instance."""
+
+    network_interface_id: str
+    subnet_id: str
+    private_ip_addresses: tuple[PrivateAddress, ...]
+    ipv4_prefixes: tuple[Prefix, ...] = ()
+    attachment: Attachment | None = None
+
+
+class NetworkInterfaces(_Model, frozen=True):
+    """The answer of `aws ec2 describe-network-interfaces`."""
+
+    network_interfaces: tuple[NetworkInterface, ...]
+
+
+class Instance(_Model, frozen=True):
+    """One of the instances of a reservation of instances."""
+
+    instance_id: str
+    instance_type: str
+    network_interfaces: tuple[NetworkInterface, ...] = ()
+
+
+class InstanceReservation(_Model, frozen=True):
+    """One of `Reservations`."""
+
+    instances: tuple[Instance, ...]
+
+
+class Reservations(_Model, frozen=True):
+    """The answer of `aws ec2 describe-instances`."""
+
+    reservations: tuple[InstanceReservation, ...]
+
+
+class CidrReservation(_Model, frozen=True):
+    """One of `SubnetIpv4CidrReservations`."""
+
+    subnet_id: str
+    cidr: str
+    reservation_type: str
+
+
+class CidrReservations(_Model, frozen=True):
+    """The answer of `aws ec2 get-subnet-cidr-reservations`."""
+
+    subnet_ipv4_cidr_reservations: tuple[CidrReservation, ...]
