@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import fnmatch
-import re
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -13,6 +12,7 @@ import msgspec
 
 from moorage.cli.errors import BadInput
 from moorage.cli.files import read_text
+from moorage.density.eks import cni
 from moorage.density.eks.documents import InstanceTypes, instance_of
 from moorage.density.eks.instances import InstanceType, instance_types, similar
 from moorage.density.eks.networking import Family, Mode, Networking
@@ -50,10 +50,10 @@ def version_of(text: str | None) -> tuple[int, ...] | None:
     """Read a version such as 1.9.0 or v1.18.1-eksbuild.3."""
     if text is None:
         return None
-    match = re.match(r"v?(\d+)\.(\d+)(?:\.(\d+))?", text)
-    if match is None:
+    version = cni.version_of(text)
+    if version is None:
         raise BadInput(f"--cni-version: {text!r} is no version; write one such as 1.18.1")
-    return tuple(int(each) for each in match.groups(default="0"))
+    return version
 
 
 def find_types(names: Iterable[str], file: str | None) -> list[Found]:

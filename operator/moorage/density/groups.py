@@ -186,10 +186,14 @@ def on_empty_node(unit: Unit, allocatable: Mapping[str, int], daemons: Mapping[s
     return found
 
 
+def pool_name(labels: Mapping[str, str]) -> str:
+    """Return the node pool that a node's labels tell; empty when they tell none."""
+    return next((labels[label] for label in _POOL_LABELS if label in labels), "")
+
+
 def group_name(node: Node) -> str:
     """Return what people call nodes like this one: by pool and instance type, or by size."""
-    pool = next((node.labels[label] for label in _POOL_LABELS if label in node.labels), "")
-    parts = [pool, node.labels.get(TYPE_LABEL, "")]
+    parts = [pool_name(node.labels), node.labels.get(TYPE_LABEL, "")]
     return " ".join(each for each in parts if each) or _size(node)
 
 

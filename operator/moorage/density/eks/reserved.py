@@ -14,7 +14,8 @@ from moorage.density.eks.instances import InstanceType
 _BANDS = ((0, 1000, 600), (1000, 2000, 100), (2000, 4000, 50))
 """From and to, in millicores, and how much of that is reserved, in hundredths of a percent; a quarter percent above."""
 
-_EVICTION_MIB = 100
+EVICTION_MIB = 100
+"""Memory that must stay free (evictionHard), which pods cannot have either."""
 _VM_OVERHEAD_THOUSANDTHS = 75
 """What Karpenter takes the hypervisor to keep of the memory, until it has seen a node."""
 
@@ -54,5 +55,5 @@ def allocatable(instance: InstanceType, reserved: KubeReserved) -> dict[str, int
     overhead = -(-instance.memory_mib * _VM_OVERHEAD_THOUSANDTHS // 1000)
     return {
         "cpu_milli": instance.vcpus * 1000 - reserved.cpu_milli,
-        "memory_mib": instance.memory_mib - overhead - reserved.memory_mib - _EVICTION_MIB,
+        "memory_mib": instance.memory_mib - overhead - reserved.memory_mib - EVICTION_MIB,
     }
