@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -77,16 +77,22 @@ def max_pods_command(
     found = [overridden(each, enis=enis, addresses_per_eni=ips_per_eni, vcpus=vcpus) for each in found]
     wanted = Convention(convention) if convention else default_convention(networking.mode)
     answers = [_answer(each, networking, wanted, expression) for each in found]
+    group = _managed(found, networking)
     if snippet is not None:
         click.echo(_snippet(snippet, answers), nl=False)
     else:
-        emit(_as_dict(answers), output, lambda: _table(answers))
+        emit(
+            {"types": answers, **({} if group is None else {"managedNodeGroup": group})},
+            output,
+            lambda: _table(answers, group),
+        )
     return 1 if any(each["maxPods"] is None for each in answers) else 0
 
 
-def _as_dict(answers: list[dict[str, Any]]) -> dict[str, Any]:
-    smallest = _smallest(answers)
-    return {"types": answers, **({"smallest": smallest} if len(answers) > 1 and smallest is not None else {})}
+def _managed(found: list[Found], networking: Networking) -> int | None:
+    """Return what a managed node group of several types gives each of its nodes: the smallest of their numbers."""
+    pods = [max_pods(instance, networking, Convention.RECOMMENDED).pods for instance, _ in found]
+    return None if len(pods) < 2 or None in pods else min(each for each in pods if each is not None)
 
 
 def _answer(found: Found, networking: Networking, convention: Convention, expression: str | None) -> dict[str, Any]:
@@ -135,13 +141,7 @@ def _expressed(instance: InstanceType, expression: str, remarks: list[str]) -> d
     }
 
 
-def _smallest(answers: Sequence[dict[str, Any]]) -> int | None:
-    """Return what a managed node group of all these types gives each of its nodes; None where one is not known."""
-    pods = [each["maxPods"] for each in answers]
-    return None if None in pods else min(pods)
-
-
-def _table(answers: list[dict[str, Any]]) -> str:
+def _table(answers: list[dict[str, Any]], group: int | None) -> str:
     header = ("TYPE", "MAX PODS", "BOUND BY", "ADDRESSES", "ENIS", "PER ENI", "KEPT CPU", "KEPT MEMORY")
     rows = [
         (
@@ -156,21 +156,21 @@ def _table(answers: list[dict[str, Any]]) -> str:
         )
         for each in answers
     ]
-    return "\n".join([columns([header, *rows]), *_remarks(answers)])
+    return "\n".join([columns([header, *rows]), *_remarks(answers, group)])
 
 
 def _cell(number: int | None) -> str:
     return "?" if number is None else str(number)
 
 
-def _remarks(answers: list[dict[str, Any]]) -> Iterator[str]:
+def _remarks(answers: list[dict[str, Any]], managed: int | None) -> Iterator[str]:
     yield ""
     if len(answers) == 1:
         yield f"{answers[0]['convention']}: {answers[0]['explanation']}"
     else:
         yield f"convention: {answers[0]['convention']}"
-        if (smallest := _smallest(answers)) is not None:
-            yield f"a managed node group of all these types has {smallest} on every node"
+        if managed is not None:
+            yield f"a managed node group of all these types gives each of its nodes {managed}"
     told: dict[str, list[str]] = {}
     for each in answers:
         for remark in each["remarks"]:
@@ -186,7 +186,11 @@ def _snippet(kind: str, answers: list[dict[str, Any]]) -> str:
         raise BadInput(f"no snippet: the max pods of {unknown} are not known; --vcpus may help")
     if kind == "eksctl":
         names = [each["instanceType"] for each in answers]
-        group = {"name": names[0].replace(".", "-"), "instanceTypes": names, "maxPodsPerNode": _smallest(answers)}
+        group = {
+            "name": names[0].replace(".", "-"),
+            "instanceTypes": names,
+            "maxPodsPerNode": min(each["maxPods"] for each in answers),
+        }
         return yaml.safe_dump({"managedNodeGroups": [group]}, sort_keys=False)
     by_count: dict[int, list[str]] = {}
     for each in answers:

@@ -69,7 +69,10 @@ def test_the_table_says_which_number_it_is_and_why(moorage: Moorage) -> None:
 def test_a_group_of_several_types_has_the_smallest_number(moorage: Moorage) -> None:
     answer = moorage("max-pods", "m5.large", "c3.large", "--mode", "prefix", "-o", "json")
     assert [each["maxPods"] for each in answer.json["types"]] == [110, 29]
-    assert answer.json["smallest"] == 29
+    assert answer.json["managedNodeGroup"] == 29
+    capped = moorage("max-pods", "m5.4xlarge", "m5.8xlarge", "-o", "json").json
+    assert [each["maxPods"] for each in capped["types"]] == [234, 234]
+    assert capped["managedNodeGroup"] == 110
 
 
 def test_a_pattern_names_many_types(moorage: Moorage) -> None:
@@ -82,7 +85,7 @@ def test_what_is_not_known_is_not_guessed_and_has_code_1(moorage: Moorage) -> No
     answer = moorage("max-pods", "u-6tb1.metal", "--mode", "prefix", "-o", "json")
     assert answer.code == 1
     assert one(answer)["maxPods"] is None
-    assert "smallest" not in answer.json
+    assert "managedNodeGroup" not in answer.json
     assert moorage("max-pods", "u-6tb1.metal", "--mode", "prefix", "--vcpus", "448").code == 0
 
 
