@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from moorage.api.conditions import Condition, condition_list
 from moorage.api.names import LIMITS_RULES
-from moorage.api.presence import NodesStatus, Tier
+from moorage.api.presence import NodesSpec, NodesStatus, Tier
 from moorage.api.provisioning import (
     SCHEDULES_NEED_SIZING,
     BackendField,
@@ -251,6 +251,19 @@ class CapacityBufferSpec(msgspec.Struct, frozen=True, kw_only=True, rename="came
     refill: RefillField | None = None
     schedules: SchedulesField | None = None
     scale_down_stabilization: ScaleDownStabilizationField | None = None
+    nodes: (
+        Annotated[
+            NodesSpec,
+            doc(
+                """
+                The EKS nodes that the buffer is meant for, for pools that are at zero and for settings that nodes do
+                not show. Nothing is made of it; it decides what status.nodes tells. Left out: live nodes alone are
+                judged. Example: {instanceType: m5.large, networking: Prefix}
+                """
+            ),
+        ]
+        | None
+    ) = None
 
     priority: (
         Annotated[

@@ -13,10 +13,14 @@ import click
 from moorage import __version__
 from moorage.cli.crds import crds
 from moorage.cli.explain import explain
+from moorage.cli.max_pods import max_pods_command
+from moorage.cli.nodes import nodes
 from moorage.cli.require import require
 from moorage.cli.run import run
 from moorage.cli.size import size
+from moorage.cli.subnet import subnet
 from moorage.cli.usage import usage
+from moorage.cli.warm_pool import warm_pool
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -25,7 +29,7 @@ def app() -> None:
     """Tenant quotas that explain themselves, and warm capacity of the right size."""
 
 
-for command in (run, usage, explain, size, crds, require):
+for command in (run, usage, explain, size, max_pods_command, warm_pool, subnet, nodes, crds, require):
     app.add_command(command)
 
 

@@ -63,6 +63,18 @@ def live_object(api: pykube.HTTPClient, version: str, namespace: str, plural: st
     return _get(api, version=version, namespace=namespace, url=f"{plural}/{name}")
 
 
+def live_fleet(api: pykube.HTTPClient) -> list[Document]:
+    """Read nodes, the pods of all namespaces as far as we may, and the DaemonSets of kube-system.
+
+    Raises BadInput when the cluster cannot be reached or does not let us read nodes.
+    """
+    found = list(_documents(api, "nodes", None, whole=True))
+    for label, place in ((PODS, None), ("daemonsets.apps", "kube-system")):
+        with suppress(Refused):
+            found += _documents(api, label, place, whole=True)
+    return found
+
+
 def live_surroundings(api: pykube.HTTPClient, namespaces: Iterable[str]) -> list[Document]:
     """Read what else decides about new objects, as far as we may: defaults of the cluster, LimitRanges.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from moorage.backends.word import Word
 from moorage.buffer.presence import Found, TierRecord, Units, begin, most_wanted, observe, refill, share
+from moorage.density.eks.nodes import PlannedNodes
 from moorage.density.groups import UNREAD, Outlook, Prospects, group_name
 from moorage.density.nodes import Node, State
 from moorage.density.occupancy import Load
@@ -31,6 +32,8 @@ class Wish:
     """The workload whose pods hold the places of units, such as `Deployment/web-placeholder`; empty when none does."""
     word: Word = Word.NOBODY
     """What the autoscaler says of nodes for its units."""
+    planned: PlannedNodes | None = None
+    """What the spec says of nodes that may not be there yet."""
     consumed: tuple[int, int] = field(default=(0, 0), compare=False)
     """What status says was consumed, active and standby: it holds after a restart."""
 
@@ -42,6 +45,7 @@ class _Memory:
     unit: Unit
     refusals: Refusals
     prospects: Prospects
+    planned: PlannedNodes | None = None
     active: TierRecord | None = None
     standby: TierRecord | None = None
     outlook: Outlook | None = None
@@ -105,10 +109,15 @@ class Sight:
     def _remembered(self, key: BufferKey, wish: Wish) -> _Memory:
         memory = self._memory.get(key)
         if memory is None:
-            memory = self._memory[key] = _Memory(wish.unit, Refusals(wish.unit), Prospects(wish.unit))
+            memory = self._memory[key] = _Memory(wish.unit, Refusals(wish.unit), Prospects(wish.unit, wish.planned))
+            memory.planned = wish.planned
         elif memory.unit is not wish.unit:
             memory.unit, memory.outlook, memory.active, memory.standby = wish.unit, None, None, None
-            memory.refusals, memory.prospects = Refusals(wish.unit), Prospects(wish.unit)
+            memory.refusals, memory.prospects = Refusals(wish.unit), Prospects(wish.unit, wish.planned)
+            memory.planned = wish.planned
+        elif memory.planned != wish.planned:
+            memory.planned, memory.outlook = wish.planned, None
+            memory.prospects = Prospects(wish.unit, wish.planned)
         return memory
 
     def _find(

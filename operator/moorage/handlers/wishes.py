@@ -12,6 +12,7 @@ from moorage.backends.autoscaler import Tier, unit_template
 from moorage.backends.choice import Backend
 from moorage.backends.placeholder import placeholder_name
 from moorage.cluster.volume_nodes import VolumeNodes
+from moorage.density.eks.nodes import PlannedNodes
 from moorage.density.units import Unit, unit
 from moorage.handlers.buffers import BufferKey, Buffers
 from moorage.handlers.provisioning import Provisioning, Sought
@@ -64,8 +65,13 @@ class Wishes:
             standby_of=f"{owner.namespace}/{owner.named(Tier.STANDBY.value)}",
             placeholders=holders,
             word=sought.word,
+            planned=self._planned(key),
             consumed=_consumed(self._stored(key)),
         )
+
+    def _planned(self, key: BufferKey) -> PlannedNodes | None:
+        known = self._buffers.unit(*key)
+        return known[0].nodes.planned if known is not None and known[0].nodes is not None else None
 
     def _unit(self, key: BufferKey, sought: Sought) -> Unit:
         plan = sought.plan

@@ -155,8 +155,8 @@ def _feasibility(seen: Sighting) -> tuple[ConditionStatus, str, str]:
         return "Unknown", "NodesNotWatched", "the operator works in some namespaces only, so it does not know the nodes"
     if outlook.feasible:
         first = outlook.groups[0]
-        fits = f"an empty node ({first.name}) holds {plural(first.fit.units, 'unit')}, bound by {first.fit.bound_by}"
-        return "False", "NodesFit", fits
+        holds = f"holds {plural(first.fit.units, 'unit')}, bound by {first.fit.bound_by}"
+        return "False", "NodesFit", f"an empty node ({first.name}) {holds}"
     nodes = _no_node(seen) if outlook.known else "the cluster has no node to judge by"
     if seen.word is Word.MAKES:
         return "False", "AutoscalerMakesNodes", f"the autoscaler makes nodes for them; {nodes}"
@@ -196,6 +196,7 @@ def _nodes(seen: Sighting) -> NodesStatus | None:
         bound_by=own.bound_by,
         active=own.active,
         standby=own.standby,
+        addresses=own.addresses,
         others=tuple(others),
     )
 
@@ -209,4 +210,5 @@ def _group(group: Group, seen: Sighting) -> NodeGroup:
         bound_by=group.fit.bound_by,
         active=active,
         standby=both - active,
+        addresses=group.addresses_for(seen.active.wanted + seen.standby.wanted),
     )

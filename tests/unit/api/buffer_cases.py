@@ -29,6 +29,8 @@ NOT_CRON = (
     *("0 8 * * mon", "*/0 * * * *", "0  8 * * *", "0 0 0 8 * *"),
 )
 ZONE = "is not a time zone: write its IANA name, such as Europe/Berlin or Etc/UTC"
+INSTANCE_TYPE = "is not an instance type of EC2: write its name, such as m5.large"
+NODES = {"instanceType": "u7i-12tb.224xlarge"}
 FLAGS = ("dedicated", "preloadImages")
 TEMPLATE = {"podTemplateRef": {"name": "unit"}}
 WORKLOAD = {"scalableRef": {"apiGroup": "apps", "kind": "Deployment", "name": "web"}}
@@ -320,6 +322,20 @@ BUFFERS = [
         "negative stabilization",
         {**WORKLOAD, "scaleDownStabilization": "-5m"},
         (("spec.scaleDownStabilization", NEGATIVE),),
+    ),
+    # nodes
+    Case("nodes of a type", {**WORKLOAD, "nodes": {"instanceType": "m5.large"}}),
+    Case(
+        "nodes with everything",
+        {**WORKLOAD, "nodes": {**NODES, "networking": "Prefix", "customNetworking": True, "maxPods": 110}},
+    ),
+    *(
+        Case(
+            f"nodes of type {name!r}",
+            {**WORKLOAD, "nodes": {"instanceType": name}},
+            (("spec.nodes.instanceType", INSTANCE_TYPE),),
+        )
+        for name in ("", "m5", "M5.large", "m5.large ")
     ),
     # schedules
     Case("no schedules", {**WORKLOAD, "schedules": []}),

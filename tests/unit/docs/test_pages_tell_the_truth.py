@@ -34,7 +34,7 @@ def text_of(page: Path) -> str:
 def without_cluster(command: Command) -> bool:
     """Whether a command of ours needs nothing but files."""
     words = shlex.split(command.line)
-    files = {"usage": {"-f"}, "explain": {"--quota", "--objects"}}.get(words[1] if words[1:] else "")
+    files = {"usage": {"-f"}, "nodes": {"-f"}, "explain": {"--quota", "--objects"}}.get(words[1] if words[1:] else "")
     live = words[1:2] == ["run"] or (files is not None and files.isdisjoint(words))
     return words[0] == "moorage" and "|" not in words and not live
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from moorage.buffer.presence import Refill
+from moorage.density.eks.networking import Mode
+from moorage.density.eks.nodes import PlannedNodes
 from moorage.density.nodes import Node
 from moorage.density.occupancy import Resident
 from moorage.handlers.sight import Sight, Wish
@@ -173,3 +175,17 @@ def test_placeholders_count_even_where_nodes_may_not_be_read() -> None:
     world.run(resident("a", cpu="1"), 3)
     seen = world.sight.count(WEB, holders, {"a": 1, "b": 2}, loads)
     assert (seen.active, seen.taken, seen.outlook.read) == (TierSighting(6, 3, consumed=3), 3, False)
+
+
+def test_nodes_that_are_planned_are_judged_while_there_is_none_and_follow_the_spec() -> None:
+    world = World()
+
+    def fits(planned: PlannedNodes | None) -> list[tuple[str, int]]:
+        groups = world.look({WEB: wish(active=4, planned=planned)})[WEB].outlook.groups
+        return [(group.name, group.fit.units) for group in groups]
+
+    assert fits(None) == []
+    assert fits(PlannedNodes("m5.xlarge")) == [("m5.xlarge, planned", 3)]
+    assert fits(PlannedNodes("m5.4xlarge", Mode.PREFIX)) == [("m5.4xlarge, planned", 15)]
+    world.add(node("a", labels={"node.kubernetes.io/instance-type": "m5.4xlarge"}))
+    assert fits(PlannedNodes("m5.4xlarge", Mode.PREFIX)) == [("m5.4xlarge", 4)]

@@ -11,6 +11,9 @@ from moorage.api.capacitybuffer import CapacityBufferStatus
 from moorage.api.presence import Tier
 from moorage.backends.word import Word
 from moorage.buffer.presence import Refill
+from moorage.density.eks.instances import instance_types
+from moorage.density.eks.networking import Mode, Networking
+from moorage.density.eks.nodes import EksNodes
 from moorage.density.groups import UNREAD, Group, Outlook
 from moorage.density.packing import Fit
 from moorage.status.capacitybuffer import unsized_buffer_status
@@ -123,6 +126,15 @@ def test_both_tiers_are_rounded_up_to_nodes_together() -> None:
     }
     assert written(seen(group="small"))["nodes"]["group"] == "small"
     assert written(seen(group="gone"))["nodes"]["group"] == "default c-32x"
+
+
+def test_nodes_of_eks_types_cost_addresses() -> None:
+    large = EksNodes(instance_types()["m5.large"], Networking(Mode.PREFIX), max_pods=110)
+    outlook = Outlook((Group("main m5.large", 2, Fit(108, "pods"), large), FITS.groups[1]), {}, {})
+    nodes = written(seen(outlook=outlook, group="main m5.large"))["nodes"]
+    assert (nodes["active"], nodes["standby"]) == (1, 1)
+    assert nodes["addresses"] == 113 + 1 + 6 * 16, "108 units on one node and 72 on another, with a warm prefix"
+    assert "addresses" not in nodes["others"][0]
 
 
 def test_a_feasible_unit_says_how_many_a_node_holds() -> None:
