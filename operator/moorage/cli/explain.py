@@ -64,7 +64,6 @@ def explain(
     else:
         place = namespace or _common_namespace(manifests) or "default"
         quotas, objects = _live(manifests, place, kubeconfig, context)
-    _note_what_is_left_out(objects)
     _note_where_no_quota_is({each.namespace(place) for each in manifests}, quotas)
     judge = Judge(quotas, objects, manifests, namespace=place, moment=time.time())
     answers = [judge.judge(each, replicas) for each in manifests if each.kind not in QUOTA_KINDS]
@@ -101,12 +100,6 @@ def _is_projected(document: Document) -> bool:
     """Whether a ResourceQuota is what a NamespaceQuota is enforced by: it would only say the same again."""
     owners = document.metadata.get("ownerReferences") or ()
     return document.kind == "ResourceQuota" and any(each.get("kind") == "NamespaceQuota" for each in owners)
-
-
-def _note_what_is_left_out(objects: Iterable[Document]) -> None:
-    for each in objects:
-        if each.kind == "LimitRange":
-            click.echo(f"moorage explain: {each.label} is not taken into account", err=True)
 
 
 def _note_where_no_quota_is(places: set[str], quotas: Iterable[Quota]) -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import msgspec
+
 from moorage.api import SpecError, parse_namespace_quota_spec
 from moorage.cli.convert import convert
 from moorage.cli.documents import Document
 from moorage.cli.errors import BadInput
-from moorage.objects import Pod, PodTemplate
-from moorage.resources import nano_of
+from moorage.objects import Pod, PodTemplate, ResourceList
+from moorage.quota.bounds import Limits
+from moorage.resources import amounts, nano_of
 from moorage.status.namespacequota import QuotaRules, quota_rules
 
 QUOTA_KINDS = ("NamespaceQuota", "ResourceQuota")
@@ -50,6 +53,41 @@ def _buffered(document: Document) -> dict[str, int]:
         return {str(name): nano_of(value) for name, value in (found or {}).items()}
     except (AttributeError, TypeError, ValueError) as error:
         raise BadInput(f"{document.label}: status.buffered: {error}") from error
+
+
+class _Entry(msgspec.Struct, frozen=True, rename="camel"):
+    type: str
+    default: ResourceList = {}
+    default_request: ResourceList = {}
+    min: ResourceList = {}
+    max: ResourceList = {}
+    max_limit_request_ratio: ResourceList = {}
+
+
+class _LimitRange(msgspec.Struct, frozen=True):
+    limits: tuple[_Entry, ...] = ()
+
+
+def read_limit_range(document: Document) -> tuple[Limits, ...]:
+    """Read the entries of a LimitRange.
+
+    Raises BadInput.
+    """
+    found = convert(document, _LimitRange, document.spec or {})
+    try:
+        return tuple(
+            Limits(
+                each.type,
+                default=amounts(each.default),
+                default_request=amounts(each.default_request),
+                min=amounts(each.min),
+                max=amounts(each.max),
+                max_limit_request_ratio=amounts(each.max_limit_request_ratio),
+            )
+            for each in found.limits
+        )
+    except ValueError as error:
+        raise BadInput(f"{document.label}: spec.limits: {error}") from error
 
 
 def read_template(document: Document) -> PodTemplate:

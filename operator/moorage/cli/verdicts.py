@@ -13,7 +13,7 @@ from moorage.cli.documents import Document
 from moorage.cli.errors import BadInput
 from moorage.cli.manifests import Manifests
 from moorage.cli.objects import Reader, count_objects
-from moorage.cli.quotas import Quota
+from moorage.cli.quotas import Quota, read_limit_range
 from moorage.objects import ResourceRequirements
 from moorage.quota.admission import QuotaState, judge_claim, judge_object, judge_pod
 from moorage.quota.ledger import Ledger
@@ -96,6 +96,10 @@ class Judge:
         self._quotas: dict[str, list[QuotaState]] = {}
         for quota in quotas:
             self._quotas.setdefault(quota.namespace, []).append(self._state(quota))
+        for each in known:
+            if (each.group, each.kind) == ("", "LimitRange"):
+                named = QuotaState(f"LimitRange/{each.name}", limits=read_limit_range(each), is_native=True)
+                self._quotas.setdefault(each.namespace(namespace), []).append(named)
 
     def judge(self, document: Document, replicas: int | None = None) -> Answer:
         """Judge a manifest; `replicas` takes the place of the number that a workload asks for."""

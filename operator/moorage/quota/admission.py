@@ -19,6 +19,7 @@ from moorage.objects import Pod, PodSpec, PodStatus, ResourceRequirements, Volum
 from moorage.quota import names
 from moorage.quota.bounds import Limits, broken_by_claim, broken_by_pod, defaulted, fill_in
 from moorage.quota.counting import pod_use, volume_claim_use
+from moorage.quota.limit_ranger import fill_in_natively, invalidated
 from moorage.quota.scopes import Requirement, selects
 from moorage.quota.usage import ObjectUse, Shape, Shapes
 from moorage.quota.verdict import Failure, Growth, Step, Verdict, in_order
@@ -52,7 +53,7 @@ class QuotaState:
     is_enforced: bool = True
     """False in Audit mode: nothing is filled in and nothing refused."""
     is_native: bool = False
-    """It is a ResourceQuota: only the API server's own rule says which amounts must be given."""
+    """It is a ResourceQuota, or a LimitRange with limits alone: the API server's own rules say what is refused."""
 
     def room(self, name: str) -> int:
         """Return what is left of a limit; below 0 when more is used than it allows."""
@@ -97,13 +98,13 @@ def judge_claim(claim: VolumeClaim, quotas: Iterable[QuotaState], *, old: Volume
     """Judge a claim for a volume that is to be created or, with `old`, changed.
 
     An update is held against bounds only when it asks for another amount: a tightened bound does not keep an older
-    claim from being labelled. Raises QuantityError.
+    claim from being labelled (but that of a LimitRange does). Raises QuantityError.
     """
     change = _Change(_shape(claim), None if old is None else _shape(old))
     asks_anew = old is None or claim.spec.resources != old.spec.resources
 
     def own(quota: QuotaState) -> Iterable[Failure]:
-        return broken_by_claim(claim, quota.name, quota.limits) if asks_anew else ()
+        return broken_by_claim(claim, quota.name, quota.limits) if asks_anew or quota.is_native else ()
 
     return _with_audit(quotas, lambda everything, obeyed: _verdict(change, everything, obeyed, own=own))
 
@@ -136,8 +137,9 @@ def _with_audit(
 
 
 def _pod_verdict(pod: Pod, everything: list[QuotaState], obeyed: list[QuotaState], *, old: Pod | None) -> Verdict:
-    entries = tuple(entry for quota in obeyed for entry in quota.limits) if old is None else ()
-    spec = fill_in(pod.spec, entries)
+    entries, ranges = _defaults(obeyed) if old is None else ((), ())
+    ranged = fill_in_natively(pod.spec, ranges) if ranges else pod.spec
+    spec = fill_in(ranged, entries)
     stored = msgspec.structs.replace(pod, spec=spec, status=PodStatus() if old is None else pod.status)
     change = _Change(_shape(stored), None if old is None else _shape(old))
     asks_anew = old is None or _requirements(spec) != _requirements(with_defaults(old.spec))
@@ -147,10 +149,19 @@ def _pod_verdict(pod: Pod, everything: list[QuotaState], obeyed: list[QuotaState
         if (asks_anew or moves) and selects(quota.requirements, change.new.facts):
             yield from _unspecified(spec, quota, natively=quota.is_native or old is not None)
         if asks_anew:
-            yield from broken_by_pod(spec, quota.name, quota.limits)
+            yield from broken_by_pod(spec, quota.name, quota.limits, natively=quota.is_native)
+        if ranges and quota.limits is ranges[0]:
+            yield from invalidated(with_defaults(pod.spec), ranged, quota.name)
 
-    filled = defaulted(pod.spec, spec) if entries else {}
+    filled = defaulted(pod.spec, spec) if entries or ranges else {}
     return replace(_verdict(change, everything, obeyed, own=own), defaulted=filled, spec=spec)
+
+
+def _defaults(quotas: Iterable[QuotaState]) -> tuple[tuple[Limits, ...], tuple[tuple[Limits, ...], ...]]:
+    """Return the entries of our quotas, and those of each LimitRange."""
+    having = [each for each in quotas if each.limits]
+    ours = tuple(entry for quota in having if not quota.is_native for entry in quota.limits)
+    return ours, tuple(quota.limits for quota in having if quota.is_native)
 
 
 def _requirements(spec: PodSpec) -> list[ResourceRequirements | None]:

@@ -145,21 +145,47 @@ def _added(before: ResourceList, after: ResourceList) -> ResourceList:
 # Bounds
 
 
-def broken_by_pod(spec: PodSpec, quota: str, entries: Iterable[Limits]) -> Iterator[Failure]:
+def broken_by_pod(spec: PodSpec, quota: str, entries: Iterable[Limits], *, natively: bool = False) -> Iterator[Failure]:
     """Yield the bounds of a quota that a pod breaks, as it is stored with its defaults.
 
-    Its totals are those of `resources.pod_resources` without overhead. Raises QuantityError.
+    Its totals are those of `resources.pod_resources` without overhead. `natively`: as the API server judges by a
+    LimitRange, for which a maximum demands a limit, and what the pod gives as a whole is not given by its containers.
+    Raises QuantityError.
     """
     for entry in entries:
-        if entry.type == CONTAINER:
-            shared = given_for_pod(spec)
-            for container in spec.all_containers:
-                requests, limits = (amounts(container.given(side)) for side in ("requests", "limits"))
-                words = f"container {container.name}"
-                yield from _broken(_Subject(CONTAINER, words, requests, limits, shared, container.name), quota, entry)
-        elif entry.type == POD:
-            total = pod_resources(spec, overhead=False)
-            yield from _broken(_Subject(POD, "the pod", total.requests, total.limits), quota, entry)
+        for subject in _subjects(spec, entry.type, natively=natively):
+            yield from _broken(subject, quota, entry)
+            if natively:
+                yield from _unlimited(subject, quota, entry)
+
+
+def _subjects(spec: PodSpec, of_type: str, *, natively: bool) -> Iterator[_Subject]:
+    if of_type == CONTAINER:
+        shared = frozenset() if natively else given_for_pod(spec)
+        for container in spec.all_containers:
+            requests, limits = (amounts(container.given(side)) for side in ("requests", "limits"))
+            yield _Subject(CONTAINER, f"container {container.name}", requests, limits, shared, container.name)
+    elif of_type == POD:
+        total = pod_resources(_without_hugepages_of_the_pod(spec) if natively else spec, overhead=False)
+        yield _Subject(POD, "the pod", total.requests, total.limits)
+
+
+def _without_hugepages_of_the_pod(spec: PodSpec) -> PodSpec:
+    """Return a spec as a LimitRange sees it: of what is given for the pod as a whole, cpu and memory alone."""
+    if spec.resources is None:
+        return spec
+    seen = {
+        side: {name: text for name, text in spec.resources.given(side).items() if name in ("cpu", "memory")}
+        for side in ("requests", "limits")
+    }
+    return msgspec.structs.replace(spec, resources=ResourceRequirements(**seen))
+
+
+def _unlimited(subject: _Subject, quota: str, entry: Limits) -> Iterator[Failure]:
+    for name, most in entry.max.items():
+        if name not in subject.limits and subject.requests.get(name, 0) <= most:
+            rule = f"maximum {name} per {subject.type} is {_text(name, most)}, but {subject.words} has no limit"
+            yield _failure(subject, quota, name=name, bound=most, requested=None, message=rule)
 
 
 def broken_by_claim(claim: VolumeClaim, quota: str, entries: Iterable[Limits]) -> Iterator[Failure]:

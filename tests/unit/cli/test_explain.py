@@ -345,9 +345,20 @@ class TestQuotas:
         assert answer.code == 2
         assert "name a file that has one with --quota" in answer.err
 
-    def test_a_limit_range_is_noted(self, explain: Any) -> None:
-        limit_range = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "lr"}, "spec": {"limits": []}}
-        assert "LimitRange lr is not taken into account" in explain(pod("p"), objects=[limit_range]).err
+    def test_limit_ranges_fill_in_and_refuse(self, explain: Any) -> None:
+        entry = {"type": "Container", "defaultRequest": {"cpu": "300m"}, "max": {"cpu": "1"}}
+        ranges = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "lr"}, "spec": {"limits": [entry]}}
+        silent, greedy = explain(pod("p"), objects=[ranges]), explain(pod("p", cpu="2"), objects=[ranges])
+        [defaulted] = silent.json["objects"][0]["defaulted"].values()
+        assert defaulted == {"requests": {"cpu": "300m", "memory": "256Mi"}, "limits": {"cpu": "1"}}
+        assert {each["quota"] for each in greedy.json["objects"][0]["failures"]} >= {"LimitRange/lr"}
+
+    def test_a_limit_range_that_cannot_be_read_is_one_clear_line(self, explain: Any) -> None:
+        entry = {"type": "Container", "max": {"cpu": "much"}}
+        ranges = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "lr"}, "spec": {"limits": [entry]}}
+        answer = explain(pod("p"), objects=[ranges])
+        assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
+        assert "LimitRange lr: spec.limits: " in answer.err
 
 
 class TestTheTable:

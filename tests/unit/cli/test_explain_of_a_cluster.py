@@ -74,11 +74,11 @@ async def test_overhead_counts_where_its_class_may_be_read(server: SmallServer, 
     assert (answer.code, answer.err) == (0, "")
 
 
-async def test_a_limit_range_of_the_namespace_is_noted(server: SmallServer, explain: Explain) -> None:
-    server.put(RANGES, "lr", spec={"limits": []})
-    assert (
-        await explain(pod("new", "1"))
-    ).err == "moorage explain: limitranges: LimitRange lr is not taken into account\n"
+async def test_a_limit_range_of_the_namespace_is_obeyed(server: SmallServer, explain: Explain) -> None:
+    server.put(RANGES, "lr", spec={"limits": [{"type": "Pod", "max": {"cpu": "1"}}]})
+    answer = await explain(pod("new", "500m"))
+    (failure,) = answer.json["objects"][0]["failures"]
+    assert (answer.code, answer.err, failure["quota"]) == (1, "", "LimitRange/lr")
 
 
 async def test_a_namespace_without_quotas_admits_everything(server: SmallServer, explain: Explain) -> None:
