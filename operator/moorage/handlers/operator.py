@@ -19,13 +19,15 @@ from moorage.handlers.provisioning import Provisioning
 from moorage.handlers.quotas import Quotas
 from moorage.quota.ledger import Ledger
 from moorage.status.findings import is_provisional
-from moorage.status.presence import with_presence
+from moorage.status.presence import Unseen, with_presence
 
 GROUP, VERSION = "moorage.dev", "v1alpha1"
 QUOTAS, BUFFERS = "namespacequotas", "capacitybuffers"
 KINDS = {QUOTAS: "NamespaceQuota", BUFFERS: "CapacityBuffer"}
 
 logger = logging.getLogger(__name__)
+
+_SHAPELESS = Unseen("ShapeUnknown", "the workload has no pod template and no pods, so nobody knows what to look for")
 
 
 def key_of(plural: str, namespace: str, name: str) -> StatusKey:
@@ -165,7 +167,8 @@ class OperatorState:
             spec, template = unit
             status = self.provisioning.complete((namespace, name), spec, template, status)
         if status is not None and self.presence is not None:
-            seen = self.presence.seen((namespace, name))
+            has_shape = unit is None or unit[1]
+            seen = self.presence.seen((namespace, name)) if has_shape else _SHAPELESS
             status = with_presence(status, seen, generation=status.observed_generation)
         return msgspec.to_builtins(status) if status is not None else None
 
