@@ -91,10 +91,11 @@ class Story:
         terminal.kubectl("apply", "-n", self.b, "-f", f"{OBJECTS}/team-b.yaml")
 
         terminal.say(
-            "Usage is counted from the pods. The job's six pods have finished: they count in count/pods alone."
+            "Usage is counted from the pods. The job's six pods have finished: they count in count/pods alone. The "
+            "three units of team B's buffer count as if they ran; team A's quota leaves buffers out."
         )
         self.wait_for_usage(self.a, "team-a", {"pods": "8", "requests.cpu": "2"})
-        self.wait_for_usage(self.b, "team-b", {"pods": "4", "requests.cpu": "2", "count/pods": "10"})
+        self.wait_for_usage(self.b, "team-b", {"pods": "7", "requests.cpu": "3500m", "count/pods": "13"})
         if not self.place.has_definitions:
             cluster = self.place.cluster
             cluster.kubectl("wait", "-n", self.a, "--for=condition=Enforced", "nsq/team-a", WAIT)
@@ -141,11 +142,12 @@ class Story:
         terminal = self.terminal
         terminal.say(
             "Team B's quota is lowered below what it uses. Nothing is evicted; the conditions say so, and whose next "
-            "pod would be refused."
+            "pod would be refused. Its buffer gives way at once."
         )
         patch = json.dumps({"spec": {"hard": {"requests.cpu": "1600m"}}})
         terminal.kubectl("patch", "nsq", "team-b", "-n", self.b, "--type=merge", "-p", patch)
         terminal.kubectl("wait", "-n", self.b, "--for=condition=Exceeded", "nsq/team-b", WAIT)
+        self.wait_for_usage(self.b, "team-b", {"requests.cpu": "2"})
         terminal.kubectl("get", "nsq", "team-b", "-n", self.b)
         exceeded = {
             "Ready": "True",

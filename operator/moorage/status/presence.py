@@ -67,7 +67,7 @@ class Unseen:
     pending: bool = False
 
 
-NO_UNIT = Unseen("NoUnit", "what a unit asks for is not known, so it cannot be told whether there is room for one")
+NO_UNIT = Unseen("ShapeUnknown", "what a unit asks for is not known, so it cannot be told whether there is room for one")
 
 
 def with_presence(status: CapacityBufferStatus, seen: Sighting | Unseen, *, generation: int) -> CapacityBufferStatus:
