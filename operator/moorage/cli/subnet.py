@@ -19,6 +19,7 @@ from moorage.density.eks.maxpods import HOST_NETWORK_PODS, default_convention, m
 from moorage.density.eks.networking import Mode
 from moorage.density.eks.subnets import Analysis, BlockState, Reservation, ReservationKind, Subnet, SubnetError, analyse
 from moorage.density.eks.targets import WarmTargets
+from moorage.status.findings import plural
 
 _LETTERS = {
     BlockState.FREE: ".",
@@ -284,7 +285,7 @@ def _table(reports: list[_Report], result: dict[str, Any], *, blocks: bool) -> s
     if "order" in result:
         lines.append(f"exhausted in this order: {', '.join(result['order'])}")
     if added := result.get("withCidr"):
-        nodes = f", room for {added['fits']['nodes']} nodes" if added["fits"]["nodes"] is not None else ""
+        nodes = f", room for {plural(added['fits']['nodes'], 'node')}" if added["fits"]["nodes"] is not None else ""
         gives = f"{added['usableAddresses']} addresses, {added['freePrefixes']} prefixes"
         lines.append(f"a subnet {added['cidr']} would add {gives}{nodes}")
     if reserved := result.get("withReservation"):
@@ -309,7 +310,8 @@ def _lines(report: _Report) -> Iterator[str]:
     if report.fits is not None and report.plan is not None:
         worst = f", {report.fits.nodes_at_worst} at worst" if report.fits.nodes_at_worst != report.fits.nodes else ""
         kind = f"{report.plan.instance.name} with {report.plan.pods} pods each"
-        room = f"{report.fits.nodes} nodes ({kind}){worst}; {report.fits.pods} pods; bound by {report.fits.bound_by}"
+        nodes = f"{plural(report.fits.nodes, 'node')} ({kind}){worst}"
+        room = f"{nodes}; {plural(report.fits.pods, 'pod')}; bound by {report.fits.bound_by}"
         rows.append(("room for", room))
     if drainable := analysis.drainable():
         first = [f"{name} ({count})" for name, count in list(drainable.items())[:3]]
