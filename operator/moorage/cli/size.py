@@ -13,6 +13,7 @@ from moorage.buffer.sizing import SizingError
 from moorage.cli.documents import Document, read_documents
 from moorage.cli.errors import BadInput
 from moorage.cli.output import columns, emit, output_option
+from moorage.cli.planned import planned_nodes
 from moorage.cli.quotas import read_template
 from moorage.objects import PodSpec
 from moorage.status.capacitybuffer import buffer_size
@@ -58,7 +59,7 @@ def size(
     if isinstance(result, SizingError):
         click.echo(f"moorage size: no size: {result}", err=True)
         return 1
-    answer = {
+    answer: dict[str, Any] = {
         "replicas": result.replicas,
         "active": result.active,
         "standby": result.standby,
@@ -66,13 +67,16 @@ def size(
         "boundBy": result.bound_by,
         "explanation": result.explanation,
     }
+    if (nodes := planned_nodes(spec.nodes, found.template, active=result.active, standby=result.standby)) is not None:
+        answer["nodes"] = nodes
     emit(answer, output, lambda: _table(answer))
     return 0
 
 
 def _table(answer: dict[str, Any]) -> str:
     numbers = columns([(name, str(answer[name])) for name in ("replicas", "active", "standby")])
-    return f"{numbers}\n\n{answer['explanation']}"
+    nodes = "".join(f"; {name} {value}" for name, value in (answer.get("nodes") or {}).items())
+    return f"{numbers}\n\n{answer['explanation']}" + (f"\nnodes: {nodes.removeprefix('; ')}" if nodes else "")
 
 
 def _spec_from_options(rate: str | None, resume: str | None, cold: str | None) -> CapacityBufferSpec:
