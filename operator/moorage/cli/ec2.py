@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Network
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -94,33 +95,40 @@ def read_answers(files: Iterable[str]) -> Answers:
 
     Raises BadInput, with what is missing where.
     """
-    answers, instances = Answers(), dict[str, NetworkInterface]()
+    answers = Answers()
     for file in files:
         text = read_text(file)
         keys = answer_of(file, text, dict[str, msgspec.Raw]).keys() & _ANSWERS.keys()
         if len(keys) != 1:
             expected = ", ".join(f"{key} ({command})" for key, command in _ANSWERS.items())
             raise BadInput(f"{file} is no answer of EC2 that is known: it needs one of {expected}")
-        match keys.pop():
-            case "Subnets":
-                answers.subnets += answer_of(file, text, Subnets).subnets
-            case "NetworkInterfaces":
-                found = answer_of(file, text, NetworkInterfaces).network_interfaces
-                answers.interfaces |= {each.network_interface_id: each for each in found}
-                answers.complete = True
-            case "Reservations":
-                for each in answer_of(file, text, Reservations).reservations:
-                    for instance in each.instances:
-                        answers.instance_types[instance.instance_id] = instance.instance_type
-                        instances |= {
-                            eni.network_interface_id: _owned(eni, instance.instance_id)
-                            for eni in instance.network_interfaces
-                        }
-            case _:
-                answers.reservations += _reservations(file, answer_of(file, text, CidrReservations))
-    answers.interfaces = {**instances, **answers.interfaces}
-    _check(answers)
+        take(answers, file, keys.pop(), functools.partial(answer_of, file, text))
     return answers
+
+
+def take(answers: Answers, source: str, key: str, read: Callable[[type[Any]], Any]) -> None:
+    """Add what an answer of EC2 says under a key; `read` returns it as a type.
+
+    Raises BadInput, with what is missing where.
+    """
+    match key:
+        case "Subnets":
+            for each in read(Subnets).subnets:
+                if each.cidr_block is None and not each.ipv6_native:
+                    raise BadInput(f"{source}: Subnets: {each.subnet_id}: CidrBlock is missing")
+                answers.subnets.append(each)
+        case "NetworkInterfaces":
+            found = read(NetworkInterfaces).network_interfaces
+            answers.interfaces |= {each.network_interface_id: each for each in found}
+            answers.complete = True
+        case "Reservations":
+            for instance in (one for each in read(Reservations).reservations for one in each.instances):
+                answers.instance_types[instance.instance_id] = instance.instance_type
+                for eni in instance.network_interfaces:
+                    owned = _owned(eni, instance.instance_id)
+                    answers.interfaces.setdefault(eni.network_interface_id, owned)
+        case _:
+            answers.reservations += _reservations(source, read(CidrReservations))
 
 
 def _owned(eni: NetworkInterface, instance: str) -> NetworkInterface:
@@ -137,12 +145,6 @@ def _reservations(file: str, answer: CidrReservations) -> list[tuple[str, Reserv
             (each.subnet_id, Reservation(network(each.cidr, f"{where}.Cidr"), ReservationKind(each.reservation_type)))
         )
     return found
-
-
-def _check(answers: Answers) -> None:
-    for each in answers.subnets:
-        if each.cidr_block is None and not each.ipv6_native:
-            raise BadInput(f"Subnets: {each.subnet_id}: CidrBlock is missing")
 
 
 def network(text: str, where: str) -> IPv4Network:

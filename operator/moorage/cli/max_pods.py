@@ -14,7 +14,7 @@ from moorage.cli.output import columns, emit, output_option
 from moorage.density.eks.expression import ExpressionError, evaluate
 from moorage.density.eks.instances import InstanceType
 from moorage.density.eks.maxpods import HOST_NETWORK_PODS, Convention, MaxPods, default_convention, max_pods
-from moorage.density.eks.networking import Family, Networking
+from moorage.density.eks.networking import Family, Mode, Networking
 from moorage.density.eks.reserved import kube_reserved
 
 
@@ -75,7 +75,8 @@ def max_pods_command(
     networking = networking_of(cni_version=version_of(cni_version), **settings)
     found = find_types(types, instance_types)
     found = [overridden(each, enis=enis, addresses_per_eni=ips_per_eni, vcpus=vcpus) for each in found]
-    wanted = Convention(convention) if convention else default_convention(networking.mode)
+    usual = default_convention(Mode.PREFIX if networking.ipv6 else networking.mode)
+    wanted = Convention(convention) if convention else usual
     answers = [_answer(each, networking, wanted, expression) for each in found]
     group = _managed(found, networking)
     if snippet is not None:

@@ -13,6 +13,7 @@ from moorage.buffer.sizing import SizingError
 from moorage.cli.documents import Document, read_documents
 from moorage.cli.errors import BadInput
 from moorage.cli.output import columns, emit, output_option
+from moorage.cli.planned import planned_nodes
 from moorage.cli.quotas import read_template
 from moorage.cli.size_inputs import inputs_of, inputs_table
 from moorage.cli.size_live import LiveBuffer, Named, live_buffer, live_options
@@ -91,6 +92,8 @@ def size(
         answer["inputs"] = inputs_of(spec, found, result, room=room)
     if said:
         answer["quotas"] = said
+    if (nodes := planned_nodes(spec.nodes, found.template, active=result.active, standby=result.standby)) is not None:
+        answer["nodes"] = nodes
     emit(answer, output, lambda: _table(answer))
     return 0
 
@@ -121,8 +124,10 @@ def _explain_live(live: LiveBuffer, output: str) -> int:
 
 def _table(answer: dict[str, Any]) -> str:
     numbers = columns([(name, str(answer[name])) for name in ("replicas", "active", "standby")])
-    told = "\n".join([answer["explanation"], *([answer["quotas"]] if "quotas" in answer else [])])
-    return f"{numbers}\n\n{told}{inputs_table(answer.get('inputs') or [])}"
+    told = [answer["explanation"], *([answer["quotas"]] if "quotas" in answer else [])]
+    if nodes := answer.get("nodes"):
+        told.append("nodes: " + "; ".join(f"{name} {value}" for name, value in nodes.items()))
+    return f"{numbers}\n\n" + "\n".join(told) + inputs_table(answer.get("inputs") or [])
 
 
 def _spec_from_options(rate: str | None, resume: str | None, cold: str | None) -> CapacityBufferSpec:

@@ -19,6 +19,7 @@ from moorage.density.eks.maxpods import HOST_NETWORK_PODS, default_convention, m
 from moorage.density.eks.networking import Mode
 from moorage.density.eks.subnets import Analysis, BlockState, Reservation, ReservationKind, Subnet, SubnetError, analyse
 from moorage.density.eks.targets import WarmTargets
+from moorage.status.findings import plural
 
 _LETTERS = {
     BlockState.FREE: ".",
@@ -32,6 +33,10 @@ _LETTERS = {
 @click.command()
 @click.argument("files", nargs=-1, metavar="FILES...")
 @click.option("--subnet", "only", help="Only the subnet of this id.")
+@click.option("--live", is_flag=True, help="Ask EC2 instead of files: needs boto3 (pip install 'moorage[aws]').")
+@click.option("--vpc", help="With --live: all subnets of this VPC.")
+@click.option("--region", help="With --live: the region. Default: as for the AWS command line.")
+@click.option("--profile", help="With --live: the profile of the AWS configuration.")
 @click.option("--cidr", help="A subnet by its range, instead of one in the files.")
 @click.option("--used", help="Addresses in use, with commas; with --cidr.")
 @click.option("--prefixes", help="Prefixes in use, with commas; with --cidr.")
@@ -57,6 +62,7 @@ def subnet(
     *,
     files: tuple[str, ...],
     only: str | None,
+    live: bool,
     add_cidr: str | None,
     reserve: str | None,
     blocks: bool,
@@ -70,11 +76,15 @@ def subnet(
 
     \b
     moorage subnet subnets.json interfaces.json --type m5.large --mode prefix
+    moorage subnet --live --vpc vpc-0123 --type m5.large --mode prefix
     moorage subnet --cidr 10.0.0.0/24 --used 10.0.0.21,10.0.0.37 --prefixes 10.0.0.64/28
 
     Exit code 0 with an answer, 1 when no further node fits into any of the subnets, 2 for bad input.
     """
-    answers = read_answers(files)
+    where = {name: settings.pop(name) for name in ("vpc", "region", "profile")}
+    answers = _asked(only, **where) if live else read_answers(files)
+    if (live and files) or (not live and any(where.values())):
+        raise BadInput("give either FILES, or --live with --subnet or --vpc, and perhaps --region and --profile")
     given = {name: settings.pop(name) for name in ("cidr", "used", "prefixes", "reservations")}
     found = _subnets(answers, only, **given)
     plan = _plan(answers, found, **settings)
@@ -88,6 +98,13 @@ def subnet(
         result["withReservation"] = _with_reservation(found, network(reserve, "--reserve"))
     emit(result, output, lambda: _table(reports, result, blocks=blocks))
     return 1 if plan is not None and not any(each.nodes for each in reports) else 0
+
+
+def _asked(only: str | None, **where: str | None) -> Answers:
+    # Only here, since boto3 is an extra.
+    from moorage.cli.aws import ask  # noqa: PLC0415
+
+    return ask(only, **where)
 
 
 def _subnets(answers: Answers, only: str | None, *, cidr: str | None, **parts: str | None) -> list[Found]:
@@ -268,7 +285,7 @@ def _table(reports: list[_Report], result: dict[str, Any], *, blocks: bool) -> s
     if "order" in result:
         lines.append(f"exhausted in this order: {', '.join(result['order'])}")
     if added := result.get("withCidr"):
-        nodes = f", room for {added['fits']['nodes']} nodes" if added["fits"]["nodes"] is not None else ""
+        nodes = f", room for {plural(added['fits']['nodes'], 'node')}" if added["fits"]["nodes"] is not None else ""
         gives = f"{added['usableAddresses']} addresses, {added['freePrefixes']} prefixes"
         lines.append(f"a subnet {added['cidr']} would add {gives}{nodes}")
     if reserved := result.get("withReservation"):
@@ -293,7 +310,8 @@ def _lines(report: _Report) -> Iterator[str]:
     if report.fits is not None and report.plan is not None:
         worst = f", {report.fits.nodes_at_worst} at worst" if report.fits.nodes_at_worst != report.fits.nodes else ""
         kind = f"{report.plan.instance.name} with {report.plan.pods} pods each"
-        room = f"{report.fits.nodes} nodes ({kind}){worst}; {report.fits.pods} pods; bound by {report.fits.bound_by}"
+        nodes = f"{plural(report.fits.nodes, 'node')} ({kind}){worst}"
+        room = f"{nodes}; {plural(report.fits.pods, 'pod')}; bound by {report.fits.bound_by}"
         rows.append(("room for", room))
     if drainable := analysis.drainable():
         first = [f"{name} ({count})" for name, count in list(drainable.items())[:3]]

@@ -83,6 +83,7 @@ def warm_pool(
     }
     if steps:
         answer["steps"] = [{"pods": each.pods, **_described(each)} for each in history]
+        answer["bounds"] = node.bounds(history)
     emit(answer, output, lambda: _table(answer, history))
     return 1 if refusal is not None or history[-1].failed_pods else 0
 
@@ -123,6 +124,20 @@ class _Node:
             before = pods
             node.wait(wait) if number else node.settle()
             yield node.pool()
+
+    def bounds(self, history: list[Pool]) -> dict[str, list[int]]:
+        """Return the least and the most that can be attached after such a past, whatever chance did.
+
+        It is what a node of the same pods holds that has no past, and the most that was ever attached.
+        """
+        instance, pods = self.found[0], history[-1].pods
+        least = attached(instance, self.networking, self.targets, max_pods=self.max_pods, pods=pods)
+        numbers = {
+            "enis": [each.enis for each in (least, *history)],
+            "prefixes": [each.prefixes for each in (least, *history)],
+            "podAddresses": [each.pod_addresses for each in (least, *history)],
+        }
+        return {name: [min(counts[0], counts[-1]), max(counts)] for name, counts in numbers.items()}
 
     def warnings(self, given: frozenset[str], *, pods: int) -> Iterator[str]:
         """Say what is refused, does harm or has no effect; `given` are the targets that were set by hand."""
@@ -168,5 +183,7 @@ def _table(answer: dict[str, Any], history: list[Pool]) -> str:
         )
         for each in history
     ]
+    low, high = answer.get("bounds", {}).get("podAddresses", (0, 0))
+    after = [f"as chance has it, from {low} to {high} pod addresses are attached"] if low < high else []
     facts = f"{answer['instanceType']}, {answer['mode']} mode, max pods {answer['maxPods']}, {answer['inForce']}"
-    return "\n".join([columns([header, *rows]), "", facts, *(f"note: {each}" for each in answer["warnings"])])
+    return "\n".join([columns([header, *rows]), "", facts, *after, *(f"note: {each}" for each in answer["warnings"])])

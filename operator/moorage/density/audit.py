@@ -97,12 +97,16 @@ def _recommended(instance: InstanceType, cni: CniSettings | None) -> MaxPods:
 
 
 def _wasted(node: NodeFacts, answer: MaxPods) -> int | None:
-    """Return how much more memory is kept than for the pods that the node should have."""
+    """Return how much more memory is kept than for the pods that the node can and should have.
+
+    The image keeps for its own number, or for what it was told if that is more; what is kept beyond that has other
+    reasons.
+    """
     if answer.pods is None:
         return None
-    useful = min(node.max_pods, answer.pods)
+    own = max_pods(answer.instance, Networking(), Convention.AMI_DEFAULT).pods or 0
     kept_for = (node.kept_memory_mib - EVICTION_MIB - kube_reserved(None, 0).memory_mib) // 11
-    return max(min(kept_for, node.max_pods) - useful, 0) * 11
+    return max(min(kept_for, max(own, node.max_pods)) - min(node.max_pods, answer.pods), 0) * 11
 
 
 def _numbers(nodes: tuple[NodeFacts, ...]) -> Iterator[str]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from moorage.density.eks.maxpods import HOST_NETWORK_PODS
 from moorage.density.eks.nodes import TYPE_LABEL, EksNodes, PlannedNodes, live_nodes, planned_nodes, room, sized
 from moorage.density.nodes import Node
 from moorage.density.occupancy import Load
@@ -60,6 +61,8 @@ class Outlook:
 
     read: bool = True
     """Whether nodes may be read at all."""
+    remark: str = ""
+    """What is to be said of nodes that are planned and do not help."""
 
     @property
     def known(self) -> bool:
@@ -115,26 +118,30 @@ class Prospects:
             if judged[2].fit is not None and not judged[2].fit.units:
                 bound_by = judged[2].fit.bound_by
                 largest[bound_by] = max(largest.get(bound_by, 0), judged[3])
-        self._judge_planned(counts, largest, loads)
-        return _outlook(counts, largest)
+        remark = self._judge_planned(counts, largest, loads)
+        return _outlook(counts, largest, remark)
 
-    def _judge_planned(self, counts: Counter[_Verdict], largest: dict[str, int], loads: Mapping[str, Load]) -> None:
-        """Add the verdict on a node that is planned, unless there are live ones of its type."""
+    def _judge_planned(self, counts: Counter[_Verdict], largest: dict[str, int], loads: Mapping[str, Load]) -> str:
+        """Add the verdict on a node that is planned, unless there are live ones of its type; return what to say."""
         planned, live = self._planned, {node.labels.get(TYPE_LABEL) for node, *_ in self._known.values()}
         if planned is None or planned.instance_type in live:
-            return
+            return ""
         daemons = max((load.daemons for load in loads.values()), key=lambda each: each.get(PODS, 0), default={})
-        daemons = {**daemons, PODS: max(daemons.get(PODS, 0), 2 * NANO)}
+        daemons = {**daemons, PODS: max(daemons.get(PODS, 0), HOST_NETWORK_PODS * NANO)}
         eks = planned_nodes(planned, daemon_pods=daemons[PODS] // NANO)
-        has, requests = room(eks) if eks is not None else None, sized(self._unit.requests)
-        if eks is None or has is None or requests is None:
-            return
+        if eks is None:
+            return f"the type {planned.instance_type} of spec.nodes is not in the table, or its max pods are not known"
+        has, requests = room(eks), sized(self._unit.requests)
+        if has is None or requests is None:
+            return f"of the type {planned.instance_type} of spec.nodes too little is known to judge it"
         found = _bounded(on_empty_node(replace(self._unit, requests=requests), has, daemons), eks)
         name = f"{planned.instance_type}, planned"
         verdict = self._shared(name if found.units else "", found, "" if found.units else found.bound_by, eks)
         counts[verdict] = 0 if found.units else 1
         if not found.units:
             largest[found.bound_by] = max(largest.get(found.bound_by, 0), has.get(found.bound_by, 0))
+            return f"a planned {planned.instance_type} is one of them"
+        return ""
 
     def _judge(self, node: Node, daemons: Mapping[str, int]) -> tuple[_Verdict, int]:
         if reason := refusal(self._unit, node, emptied=True):
@@ -158,13 +165,23 @@ def outlook(
     return Prospects(unit, planned).outlook(nodes, loads)
 
 
+def addressable(node: Node, planned: PlannedNodes | None = None) -> Node:
+    """Return a node that admits no more pods than can have an address, the two of the host network beside them."""
+    pods = node.allocatable.get(PODS, 0) // NANO
+    eks = live_nodes(node.labels, pods, daemon_pods=0, planned=planned)
+    most = eks.most_units if eks is not None else None
+    if most is None or pods <= most + HOST_NETWORK_PODS:
+        return node
+    return replace(node, allocatable={**node.allocatable, PODS: (most + HOST_NETWORK_PODS) * NANO})
+
+
 def _bounded(found: Fit, eks: EksNodes | None) -> Fit:
     """Return a fit with no more units than get an address."""
     most = eks.most_units if eks is not None else None
     return found if most is None or most >= found.units else Fit(most, ADDRESSES)
 
 
-def _outlook(counts: Mapping[_Verdict, int], largest: Mapping[str, int]) -> Outlook:
+def _outlook(counts: Mapping[_Verdict, int], largest: Mapping[str, int], remark: str) -> Outlook:
     obstacles: Counter[str] = Counter()
     groups = []
     for verdict, count in counts.items():
@@ -173,7 +190,7 @@ def _outlook(counts: Mapping[_Verdict, int], largest: Mapping[str, int]) -> Outl
         else:
             obstacles[verdict.obstacle] += count
     groups.sort(key=lambda group: (not group.nodes, -group.fit.units, -group.nodes, group.name))
-    return Outlook(tuple(groups), obstacles, largest)
+    return Outlook(tuple(groups), obstacles, largest, remark=remark)
 
 
 def on_empty_node(unit: Unit, allocatable: Mapping[str, int], daemons: Mapping[str, int]) -> Fit:

@@ -28,7 +28,6 @@ KINDS = {QUOTAS: "NamespaceQuota", BUFFERS: "CapacityBuffer"}
 logger = logging.getLogger(__name__)
 
 
-
 def key_of(plural: str, namespace: str, name: str) -> StatusKey:
     """Return the key under which an object's status is written."""
     return StatusKey(KINDS[plural], plural, namespace, name)

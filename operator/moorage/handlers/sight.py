@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from moorage.backends.word import Word
 from moorage.buffer.presence import Found, TierRecord, Units, begin, most_wanted, observe, refill, share
-from moorage.density.eks.nodes import PlannedNodes
-from moorage.density.groups import UNREAD, Outlook, Prospects, group_name
+from moorage.density.eks.nodes import TYPE_LABEL, PlannedNodes
+from moorage.density.groups import UNREAD, Outlook, Prospects, addressable, group_name
 from moorage.density.nodes import Node, State
 from moorage.density.occupancy import Load
 from moorage.density.packing import Packing, Room
@@ -60,6 +60,9 @@ class Sight:
         self._memory: dict[BufferKey, _Memory] = {}
         self._by_state: dict[State, list[Node]] = {}
         self._nodes_version = -1
+        self._planned: dict[str, PlannedNodes] = {}
+        self._places: dict[str, Node] = {}
+        """The nodes as places for units, which need an address each."""
 
     def look(
         self,
@@ -75,8 +78,9 @@ class Sight:
 
         `places` are the placeholders of a buffer by node. The versions tell when nodes and their daemons changed.
         """
-        if nodes_version != self._nodes_version:
-            self._nodes_version = nodes_version
+        planned = {wish.planned.instance_type: wish.planned for wish in wishes.values() if wish.planned is not None}
+        if nodes_version != self._nodes_version or planned != self._planned:
+            self._nodes_version, self._planned = nodes_version, planned
             self._sort(nodes)
         for key in self._memory.keys() - wishes.keys():
             del self._memory[key]
@@ -89,7 +93,7 @@ class Sight:
             if wish.placeholders:
                 memory.places = {State.RUNNING: _usable(places.get(key, {}), nodes)}
             else:
-                memory.places = self._find(wish, memory, room, nodes, loads)
+                memory.places = self._find(wish, memory, room, self._places, loads)
             yield key, self._record(wish, memory, nodes, loads)
 
     def count(self, key: BufferKey, wish: Wish, places: Mapping[str, int], loads: Mapping[str, Load]) -> Sighting:
@@ -100,11 +104,14 @@ class Sight:
         return self._record(wish, memory, nodes, loads)
 
     def _sort(self, nodes: Mapping[str, Node]) -> None:
+        self._places = {
+            name: addressable(node, self._planned.get(node.labels.get(TYPE_LABEL, ""))) for name, node in nodes.items()
+        }
         self._by_state = {state: [] for state in State}
         for name in sorted(nodes):
-            self._by_state[nodes[name].state].append(nodes[name])
+            self._by_state[nodes[name].state].append(self._places[name])
         for memory in self._memory.values():
-            memory.refusals.keep(nodes)
+            memory.refusals.keep(self._places)
 
     def _remembered(self, key: BufferKey, wish: Wish) -> _Memory:
         memory = self._memory.get(key)

@@ -67,7 +67,9 @@ class Unseen:
     pending: bool = False
 
 
-NO_UNIT = Unseen("ShapeUnknown", "what a unit asks for is not known, so it cannot be told whether there is room for one")
+NO_UNIT = Unseen(
+    "ShapeUnknown", "what a unit asks for is not known, so it cannot be told whether there is room for one"
+)
 
 
 def with_presence(status: CapacityBufferStatus, seen: Sighting | Unseen, *, generation: int) -> CapacityBufferStatus:
@@ -153,18 +155,24 @@ def _feasibility(seen: Sighting) -> tuple[ConditionStatus, str, str]:
     outlook = seen.outlook
     if not outlook.read:
         return "Unknown", "NodesNotWatched", "the operator works in some namespaces only, so it does not know the nodes"
-    if outlook.feasible:
-        first = outlook.groups[0]
-        holds = f"holds {plural(first.fit.units, 'unit')}, bound by {first.fit.bound_by}"
-        return "False", "NodesFit", f"an empty node ({first.name}) {holds}"
-    nodes = _no_node(seen) if outlook.known else "the cluster has no node to judge by"
+    if outlook.feasible and outlook.groups[0].nodes:
+        return "False", "NodesFit", _holds(outlook.groups[0])
+    nodes = _no_node(seen) if outlook.obstacles else "the cluster has no node to judge by"
+    if outlook.remark:
+        nodes = f"{nodes}; {outlook.remark}"
     if seen.word is Word.MAKES:
         return "False", "AutoscalerMakesNodes", f"the autoscaler makes nodes for them; {nodes}"
     if seen.word is Word.CANNOT:
         return "True", "AutoscalerFoundNone", f"the autoscaler (Karpenter) finds no node that it could make; {nodes}"
+    if outlook.feasible:
+        return "False", "NodesFit", f"{_holds(outlook.groups[0])}; {nodes}"
     if seen.word is Word.WAITING or (seen.word is Word.UNTOLD and not seen.waited):
         return "Unknown", "AutoscalerAsked", f"the autoscaler has not made a node for them yet; {nodes}"
     return ("True", "NoNodeFits", nodes) if outlook.known else ("Unknown", "NoNodes", nodes)
+
+
+def _holds(group: Group) -> str:
+    return f"an empty node ({group.name}) holds {plural(group.fit.units, 'unit')}, bound by {group.fit.bound_by}"
 
 
 def _no_node(seen: Sighting) -> str:

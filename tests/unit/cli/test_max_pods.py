@@ -47,6 +47,12 @@ def test_the_keys_that_scripts_rely_on(moorage: Moorage) -> None:
         ("m5.large --expression max_pods+2", 31, "expression"),
         ("m5.large --mode prefix --cni-version v1.8.0-eksbuild.1", 29, "recommended"),
         ("m5.large --security-groups-for-pods", 20, "ami-default"),
+        ("m5.large --ipv6", 110, "recommended"),
+        ("m5.large --family windows", 110, "ami-default"),
+        ("t3.large --reserved-enis 1 --family bottlerocket", 24, "ami-default"),
+        ("m5.large --mode prefix --custom-networking --convention uncapped", 290, "uncapped"),
+        ("c3.large --mode prefix", 29, "recommended"),
+        ("p5.48xlarge", 100, "ami-default"),
         ("m5.large --vcpus 32 --enis 8 --ips-per-eni 30 --mode prefix", 250, "recommended"),
     ],
 )

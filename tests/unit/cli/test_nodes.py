@@ -156,6 +156,13 @@ class TestWhatIsFound:
         large = [node(name, kind="m5.4xlarge", pods=234, memory=65536) for name in ("a", "b")]
         assert audited.one(*large, aws_node())["wastedMemory"] == f"{2 * 11 * (234 - 110)}Mi"
 
+    def test_memory_that_the_image_keeps_for_more_than_a_managed_group_admits(self, audited: Audit) -> None:
+        kept = 11 * 234 + 255 + 100
+        capped = node("a", kind="m5.4xlarge", pods=110, memory=65536, kept=kept)
+        assert audited.one(capped, aws_node())["wastedMemory"] == f"{11 * (234 - 110)}Mi"
+        more_for_the_system = node("a", kind="m5.4xlarge", pods=110, memory=65536, kept=kept + 4096)
+        assert audited.one(more_for_the_system, aws_node())["wastedMemory"] == f"{11 * (234 - 110)}Mi"
+
     def test_memory_kept_for_too_few(self, audited: Audit) -> None:
         starved = node("a", pods=110, kept=11 * 29 + 255 + 100)
         assert "674Mi are kept, and 110 pods need 1565Mi" in self.remarks(audited, starved, aws_node(**PREFIX))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -139,3 +140,41 @@ def test_of_pods_by_their_labels_the_number_is_given_beside(moorage: Moorage) ->
     assert moorage("size", "-f", "-", stdin=pods).code == 2
     answer = moorage("size", "-f", "-", "--workload-replicas", "11", "-o", "json", stdin=pods)
     assert answer.json["replicas"] == 6
+
+
+class TestNodesThatAreNamed:
+    """`spec.nodes` with the shape of a unit."""
+
+    def ask(self, moorage: Moorage, nodes: str, *arguments: str, cpu: str = "500m") -> str:
+        spec = BUFFER.replace('  limits: {cpu: "4"}\n', f"  replicas: 20\n  nodes: {nodes}\n")
+        return moorage("size", "-f", "-", *arguments, stdin=f"{spec}---{DEPLOYMENT.replace('500m', cpu)}").out
+
+    def test_the_nodes_for_all_units_and_their_addresses_are_told(self, moorage: Moorage) -> None:
+        answer = json.loads(self.ask(moorage, "{instanceType: m5.large, networking: Prefix}", "-o", "json"))
+        assert answer["nodes"] == {
+            "group": "m5.large, planned",
+            "unitsPerNode": 3,
+            "boundBy": "cpu",
+            "active": 7,
+            "standby": 0,
+            "addresses": 7 * 33,
+        }
+
+    def test_the_table_has_them_too(self, moorage: Moorage) -> None:
+        assert (
+            "\nnodes: group m5.4xlarge, planned; unitsPerNode 31; boundBy cpu; active 1; standby 0; addresses 60\n"
+        ) in self.ask(moorage, "{instanceType: m5.4xlarge}")
+
+    @pytest.mark.parametrize(
+        ("nodes", "cpu", "reason"),
+        [
+            ("{instanceType: m5.huge}", "500m", "m5.huge of spec.nodes is not in"),
+            ("{instanceType: m5.large}", "4", "cpu"),
+        ],
+    )
+    def test_where_no_unit_fits_or_the_type_is_not_known_it_is_said(
+        self, moorage: Moorage, nodes: str, cpu: str, reason: str
+    ) -> None:
+        found = json.loads(self.ask(moorage, nodes, "-o", "json", cpu=cpu))["nodes"]
+        assert found["unitsPerNode"] == 0
+        assert reason in found["boundBy"]

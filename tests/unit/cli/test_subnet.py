@@ -210,7 +210,7 @@ def test_the_table_is_for_people(moorage: Moorage) -> None:
         "free prefixes      12\n"
         "blocks             16: 12 free, 1 fragmented, 0 full, 1 allocated as prefixes, 2 with addresses kept by AWS\n"
         "fragmentation      8% HEALTHY\n"
-        "room for           1 nodes (m5.large with 108 pods each); 188 pods; bound by prefixes\n"
+        "room for           1 node (m5.large with 108 pods each); 188 pods; bound by prefixes\n"
         "could be reserved  10.0.0.128/26\n"
         "\n"
         "one sign a /28: . free, x fragmented, # full, P prefix, r kept by AWS\n"

@@ -54,6 +54,8 @@ def test_chance_can_keep_every_prefix(moorage: Moorage) -> None:
     arguments = ("warm-pool", "m5.large", "--mode", "prefix", "--pods", "80", "--then", "6", "-o", "json")
     assert moorage(*arguments).json["prefixes"] == 2
     assert moorage(*arguments, "--scatter").json["prefixes"] == 6
+    bounds = moorage(*arguments).json["bounds"]
+    assert bounds == {"enis": [1, 1], "prefixes": [2, 6], "podAddresses": [32, 96]}
 
 
 def test_within_the_cooldown_freed_addresses_serve_nobody(moorage: Moorage) -> None:

@@ -108,6 +108,7 @@ class TestPlannedNodes:
     def test_that_are_too_small_are_an_obstacle(self) -> None:
         found = outlook(a_unit(cpu="4"), [], {}, PlannedNodes("m5.large"))
         assert (found.groups, found.obstacles) == ((), {"cpu": 1})
+        assert found.remark == "a planned m5.large is one of them"
 
     @pytest.mark.parametrize(
         ("planned", "unit"),
@@ -119,5 +120,7 @@ class TestPlannedNodes:
         ],
         ids=["no such type", "max pods not known", "size not known", "a resource that the table does not know"],
     )
-    def test_of_which_too_little_is_known_say_nothing(self, planned: PlannedNodes, unit: Any) -> None:
-        assert not outlook(unit, [], {}, planned).known
+    def test_of_which_too_little_is_known_are_not_judged_and_it_is_said(self, planned: PlannedNodes, unit: Any) -> None:
+        found = outlook(unit, [], {}, planned)
+        assert not found.known
+        assert planned.instance_type in found.remark

@@ -189,3 +189,18 @@ def test_nodes_that_are_planned_are_judged_while_there_is_none_and_follow_the_sp
     assert fits(PlannedNodes("m5.4xlarge", Mode.PREFIX)) == [("m5.4xlarge, planned", 15)]
     world.add(node("a", labels={"node.kubernetes.io/instance-type": "m5.4xlarge"}))
     assert fits(PlannedNodes("m5.4xlarge", Mode.PREFIX)) == [("m5.4xlarge", 4)]
+
+
+def test_units_find_no_room_where_they_would_have_no_address() -> None:
+    small = a_unit(cpu="1m")
+    label = {"node.kubernetes.io/instance-type": "m5.large"}
+    world = World(node("a", pods="29", labels=label), node("b", pods="29", labels=label))
+
+    def ready(planned: PlannedNodes | None) -> int:
+        return world.look({WEB: Wish(small, 58, 0, planned=planned)})[WEB].active.ready
+
+    assert ready(None) == 58
+    assert ready(PlannedNodes("m5.large", custom_networking=True)) == 2 * (18 + 2)
+    assert ready(PlannedNodes("t3.large", custom_networking=True)) == 58
+    world.add(node("c", pods="110", labels={"node.kubernetes.io/instance-type": "r8gd.medium"}))
+    assert world.look({WEB: Wish(small, 200, 0)})[WEB].active.ready == 58 + 98

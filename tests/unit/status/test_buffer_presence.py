@@ -137,6 +137,34 @@ def test_nodes_of_eks_types_cost_addresses() -> None:
     assert "addresses" not in nodes["others"][0]
 
 
+PLANNED = Group("m5.large, planned", 0, Fit(27, "pods"))
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        (
+            Word.NOBODY,
+            ("False", "NodesFit", "an empty node (m5.large, planned) holds 27 units, bound by pods; none of"),
+        ),
+        (Word.WAITING, ("False", "NodesFit", "an empty node (m5.large, planned)")),
+        (Word.CANNOT, ("True", "AutoscalerFoundNone", "the autoscaler (Karpenter) finds no node")),
+        (Word.MAKES, ("False", "AutoscalerMakesNodes", "the autoscaler makes nodes")),
+    ],
+)
+def test_nodes_that_are_planned_are_believed_after_the_autoscaler(word: Word, expected: tuple[str, str, str]) -> None:
+    outlook = Outlook((PLANNED,), {"cpu": 2}, {"cpu": 1})
+    status, reason, message = told(written(seen(outlook=outlook, word=word)), "Infeasible")
+    assert (status, reason) == expected[:2]
+    assert message.startswith(expected[2])
+
+
+def test_what_is_not_known_of_planned_nodes_is_said() -> None:
+    outlook = Outlook((), {}, {}, remark="the type m5.huge of spec.nodes is not in the table")
+    message = told(written(seen(outlook=outlook)), "Infeasible")[2]
+    assert message == "the cluster has no node to judge by; the type m5.huge of spec.nodes is not in the table"
+
+
 def test_a_feasible_unit_says_how_many_a_node_holds() -> None:
     expected = ("False", "NodesFit", "an empty node (default c-32x) holds 27 units, bound by pods")
     assert told(written(seen()), "Infeasible") == expected

@@ -73,14 +73,28 @@ class Fits:
     """prefixes or addresses: what one more node lacks."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """What is left of a subnet, counted once."""
+
+    singles: int
+    loose: int
+    """Of the single addresses those that spoil no free block."""
+    prefixes: int
+    open_prefixes: int
+    """Those that a single address can spoil."""
+
+
 def fits(analysis: Analysis, plan: NodePlan) -> Fits:
     """Return how many nodes of a plan a subnet still holds."""
+    free = analysis.free_prefixes
+    left = _Left(analysis.single_addresses, analysis.loose_addresses, free, free - analysis.reserved_prefixes)
     cost = plan.cost(plan.pods)
-    nodes = _most(lambda count: _lacks(analysis, cost, count) is None, analysis.free_addresses)
-    worst = _most(lambda count: _lacks(analysis, cost, count, worst=True) is None, nodes)
+    nodes = _most(lambda count: _lacks(left, cost, count) is None, analysis.free_addresses)
+    worst = _most(lambda count: _lacks(left, cost, count, worst=True) is None, nodes)
     running = min(plan.pool(plan.pods).assigned, plan.pods)
-    rest = _most(lambda pods: _lacks_both(analysis, plan, nodes, pods) is None, running) if running else 0
-    lacks = _lacks(analysis, cost, nodes + 1) or "addresses"
+    rest = _most(lambda pods: _lacks_both(left, plan, nodes, pods) is None, running) if running else 0
+    lacks = _lacks(left, cost, nodes + 1) or "addresses"
     return Fits(nodes, worst, nodes * running + rest, lacks)
 
 
@@ -89,7 +103,7 @@ def needed(plan: NodePlan, pods: int) -> int:
     return -(-pods // plan.pods)
 
 
-def _lacks_both(analysis: Analysis, plan: NodePlan, full: int, pods: int) -> str | None:
+def _lacks_both(left: _Left, plan: NodePlan, full: int, pods: int) -> str | None:
     """Return what full nodes and one that gets the rest lack; None when there is enough."""
     one, more = plan.cost(plan.pods), plan.least_cost(pods)
     both = NodeCost(
@@ -97,19 +111,18 @@ def _lacks_both(analysis: Analysis, plan: NodePlan, full: int, pods: int) -> str
         full * one.prefixes + more.prefixes,
         full * one.interfaces + more.interfaces,
     )
-    return _lacks(analysis, both, 1)
+    return _lacks(left, both, 1)
 
 
-def _lacks(analysis: Analysis, cost: NodeCost, nodes: int, *, worst: bool = False) -> str | None:
+def _lacks(left: _Left, cost: NodeCost, nodes: int, *, worst: bool = False) -> str | None:
     """Return of what there is too little for so many nodes; None when there is enough."""
     singles = nodes * cost.single_addresses
-    if singles > analysis.single_addresses:
+    if singles > left.singles:
         return "addresses"
-    open_blocks = analysis.free_prefixes - analysis.reserved_prefixes
-    spoiled = -(-max(singles - analysis.loose_addresses, 0) // BLOCK)
+    spoiled = -(-max(singles - left.loose, 0) // BLOCK)
     if worst:
-        spoiled = min(max(spoiled, nodes * cost.interfaces), open_blocks)
-    return "prefixes" if nodes * cost.prefixes > analysis.free_prefixes - spoiled else None
+        spoiled = min(max(spoiled, nodes * cost.interfaces), left.open_prefixes)
+    return "prefixes" if nodes * cost.prefixes > left.prefixes - spoiled else None
 
 
 def _most(holds: Callable[[int], bool], bound: int) -> int:

@@ -149,14 +149,18 @@ class Ipamd:
     def _assign(self) -> None:
         """Give addresses to pods that wait."""
         waiting = self._pods - self._assigned()
+        if not self._scatter:
+            for slot in self._slots() if waiting else ():
+                taken = min(waiting, slot.free(self._now))
+                slot.assigned += taken
+                waiting -= taken
+            return
         while waiting > 0:
             free = [slot for slot in self._slots() if slot.free(self._now) > 0]
             if not free:
                 return
-            slot = min(free, key=lambda each: each.assigned) if self._scatter else free[0]
-            taken = 1 if self._scatter else min(waiting, slot.free(self._now))
-            slot.assigned += taken
-            waiting -= taken
+            min(free, key=lambda each: each.assigned).assigned += 1
+            waiting -= 1
 
     def _look(self) -> None:
         """Do what the daemon does in one pass (updateIPPoolIfRequired)."""

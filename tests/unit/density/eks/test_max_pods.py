@@ -140,6 +140,7 @@ class TestExpressions:
         [
             ("max_pods", 29),
             ("max_pods > 20 ? 20 : max_pods", 20),
+            ("(default_enis * (ips_per_eni * 16 - 1)) + 2 < 30 ? (default_enis * (ips_per_eni * 16 - 1)) + 2 : 30", 30),
             ("max_pods > 20 && !(default_enis == 4) ? 7 / 2 : 1", 3),
             ("-7 / 2 + 10 - -7 % 4", 10),
             ("2 + 3 * 4 - 1", 13),
