@@ -60,13 +60,13 @@ class Autoscaler:
     def steps(self) -> list[tuple[int, int]]:
         """Return the fastest way up: seconds from the start, and how many pods come then."""
         found: list[tuple[int, int]] = []
-        replicas, time = self.replicas, 0
+        replicas, time, last = self.replicas, 0, 0
         longest = max((policy.period_seconds for policy in self.policies), default=0)
-        while replicas < self.most and (not found or time - found[-1][0] <= longest):
+        while replicas < self.most and time - last <= longest:  # else no policy allows any more
             step = max(min(self._limit(replicas, time, found), self.most) - replicas, 0)
             if step:
                 found.append((time, step))
-                replicas += step
+                replicas, last = replicas + step, time
             time += HPA_SYNC_SECONDS
         return found
 

@@ -1,8 +1,8 @@
 """Recorded demand: how many pods came within the window before each pod, the pod included.
 
-Times are whole nanoseconds, so that windows begin and end exactly; they are open at the start and closed at the end.
-Of a trace these counts are all that decides: with as many units as the largest of them no pod waits, and with one less
-in all one does.
+Times are even numbers of nanoseconds, so that windows begin and end exactly; they are open at the start and closed at
+the end. Of a trace these counts are all that decides: with as many units as the largest of them no pod waits, and with
+one less in all one does.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ NANOSECONDS = 10**9
 
 
 def nanoseconds(seconds: Fraction | float) -> int:
-    """Return a time in whole nanoseconds."""
-    return round(seconds * NANOSECONDS)
+    """Return a time in nanoseconds, as an even number: the simulator uses the last bit."""
+    return 2 * round(seconds * (NANOSECONDS // 2))
 
 
 def window_counts(times: Sequence[int], window: int) -> list[int]:

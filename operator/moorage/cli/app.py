@@ -15,6 +15,7 @@ from moorage.cli.crds import crds
 from moorage.cli.explain import explain
 from moorage.cli.require import require
 from moorage.cli.run import run
+from moorage.cli.simulate import simulate_command
 from moorage.cli.size import size
 from moorage.cli.usage import usage
 
@@ -25,7 +26,7 @@ def app() -> None:
     """Tenant quotas that explain themselves, and warm capacity of the right size."""
 
 
-for command in (run, usage, explain, size, crds, require):
+for command in (run, usage, explain, size, simulate_command, crds, require):
     app.add_command(command)
 
 

@@ -8,25 +8,27 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 from typing import TextIO
 
-from moorage.buffer.recorded import NANOSECONDS
+from moorage.buffer.recorded import NANOSECONDS, nanoseconds
 from moorage.cli.errors import BadInput
 
 _MOST_PODS = 50_000_000
 
 
 def read_trace(filename: str) -> list[int]:
-    """Return the times of pods in nanoseconds from the first one, sorted.
+    """Return the times of pods in nanoseconds from the first one, sorted and even.
 
     The first column is a time: seconds, or a date and time of ISO 8601 (UTC unless it says otherwise). A column
     `count` or `pods` says how many pods came then; without one each row is a pod. A first row without a time names the
     columns. Raises BadInput, which names the row.
     """
+    name = "standard input" if filename == "-" else filename
     with _opened(filename) as file:
-        times = list(_times(filename, csv.reader(file)))
+        times = list(_times(name, csv.reader(file)))
     if not times:
-        raise BadInput(f"{filename} holds no pods: give a CSV with one time in seconds, or a date and time, per row")
+        raise BadInput(f"{name} holds no pods: give a CSV with one time in seconds, or a date and time, per row")
     first = times[0]
     return [time - first for time in times]
 
@@ -70,7 +72,7 @@ def _time(text: str, where: str) -> int:
         raise BadInput(f"{where}: {text} is not a time; remove the row, or write seconds such as 12.5")
     if seconds < 0:
         raise BadInput(f"{where}: {text} is negative; count seconds from the start of the trace, or write dates")
-    return int(seconds * NANOSECONDS)
+    return nanoseconds(Fraction(seconds))
 
 
 def _date(text: str, where: str) -> int:
@@ -85,7 +87,7 @@ def _date(text: str, where: str) -> int:
         ) from None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    return int(moment.timestamp()) * NANOSECONDS + int(digits.ljust(9, "0")[:9])
+    return int(moment.timestamp()) * NANOSECONDS + nanoseconds(Fraction(f"0.{digits or 0}"))
 
 
 def _count(row: list[str], column: int, where: str) -> int:
