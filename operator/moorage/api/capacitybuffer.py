@@ -36,6 +36,7 @@ from moorage.api.sizing import (
     BurstField,
     ColdNodeField,
     CostField,
+    CountField,
     CreationLimitField,
     DurationOrMeasured,
     FallbackField,
@@ -111,6 +112,7 @@ class CapacityBufferSizing(msgspec.Struct, frozen=True, kw_only=True, rename="ca
     ]
     cold_node_latency: Annotated[
         ColdNodeField,
+        CountField,
         doc(
             """
             How long a new node takes until pods run on it, from the decision to add it, such as 90s or 4m. The buffer
@@ -124,6 +126,7 @@ class CapacityBufferSizing(msgspec.Struct, frozen=True, kw_only=True, rename="ca
     cost: CostField | None = None
     creation_limit: CreationLimitField | None = None
     fallback: FallbackField | None = None
+    count: CountField = ()
 
     rules: ClassVar[tuple[Rule, ...]] = METHODS_NEED
 

@@ -44,3 +44,6 @@ class MeasuredStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
     after: (
         Annotated[LatencyStatus, doc("Scheduled to ready: images and readiness, which no buffer shortens.")] | None
     ) = None
+    record: Annotated[
+        str, doc("All that was learnt, packed, so that a restart of the operator loses nothing. Not for people.")
+    ] = ""

@@ -293,6 +293,17 @@ CostField = Annotated[
         """
     ),
 ]
+CountField = Annotated[
+    tuple[Literal["Rollouts", "Replacements"], ...],
+    doc(
+        """
+        What counts as demand besides new pods where demand is measured. Rollouts: pods of a new template that replace
+        those of an older one. Replacements: pods in the place of drained, evicted, failed or deleted ones. Left out:
+        neither, since the pods that they replace make room for them.
+        """
+    ),
+    Meta(max_length=2),
+]
 CreationLimitField = Annotated[
     Count,
     doc(

@@ -114,12 +114,13 @@ class Demand:
     def _count(self, second: int, pods: int) -> None:
         self._rotate(second)
         near = far = 0
+        near_begin, far_begin = second - float(self.near), second - float(self.far)
         for at, count in reversed(self._recent):
-            if at <= second - self.far:
+            if at <= far_begin:
                 break
             far += count
-            near += count if at > second - self.near else 0
-        complete = second - self.began >= self.far
+            near += count if at > near_begin else 0
+        complete = far_begin >= self.began
         for more in range(1, pods + 1):
             seen = near + more if self.near else 0
             self._now.pairs[self._rounded(seen), self._rounded(far + more)] += 1
@@ -133,7 +134,7 @@ class Demand:
         self._bound(second, day)
 
     def _bound(self, second: int, day: int) -> None:
-        while self._recent and self._recent[0][0] <= second - max(self.far, _RECENT_SECONDS):
+        while self._recent and self._recent[0][0] <= second - max(float(self.far), _RECENT_SECONDS):
             self._recent.popleft()
         for old in [each for each in self._peaks if each <= day - _PEAK_DAYS]:
             del self._peaks[old]
@@ -158,7 +159,8 @@ class Demand:
 
     def stored(self) -> dict[str, Any]:
         """Return all of it as JSON; pods that are not counted yet are found anew by the time of their coming."""
-        recent = [[at, count] for at, count in self._recent if at > self.settled - max(self.far, 600)]
+        since = self.settled - max(float(self.far), 600)
+        recent = [[at, count] for at, count in self._recent if at > since]
         return {
             "windows": [str(self.near), str(self.far)],
             "began": self.began,

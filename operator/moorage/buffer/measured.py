@@ -63,6 +63,10 @@ class Measured:
     """From scheduled to ready: images and readiness, which no buffer shortens."""
     recorded: Recorded | None = None
     autoscaler: Autoscaler | None = None
+    pods: int = 0
+    """New pods that were counted."""
+    busiest: tuple[str, ...] = ()
+    """The hours of the week with the highest peaks."""
 
 
 NOTHING_MEASURED = Measured()

@@ -31,6 +31,8 @@ class Workload:
     """What came of trying the template; None when there was nothing to try, as for the shape of a pod that exists."""
     generation: int | None = None
     """The metadata.generation of a PodTemplate; None for a workload."""
+    selector: str = ""
+    """The labels of its pods, as a request takes them; empty when they are not told."""
     measured: Measured = NOTHING_MEASURED
     """What was measured of its pods and of the nodes that came for them."""
 
