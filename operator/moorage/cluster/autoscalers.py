@@ -116,9 +116,7 @@ class Autoscalers:
         except (ClusterError, msgspec.MsgspecError) as error:
             level = logging.DEBUG if namespace in self._refused else logging.WARNING
             self._refused.add(namespace)
-            logger.log(
-                level, "autoscalers in %s cannot be read, so maxReplicas caps nothing there: %s", namespace, error
-            )
+            logger.log(level, "autoscalers in %s cannot be read, so none caps a buffer: %s", namespace, error)
             return
         self._refused.discard(namespace)
         if found != self._known.get(namespace, {}):

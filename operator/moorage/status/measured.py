@@ -30,7 +30,6 @@ def with_measured(status: CapacityBufferStatus, measured: Measured, record: str)
 def _latency(found: Quantiles | None) -> LatencyStatus | None:
     if found is None or not found.samples:
         return None
-    p50, p90, p95, p99 = (
-        f"{wait:g}s" if wait is not None else "" for wait in (found.p50, found.p90, found.p95, found.p99)
-    )
+    waits = (found.p50, found.p90, found.p95, found.p99)
+    p50, p90, p95, p99 = (f"{wait:g}s" if wait is not None else "" for wait in waits)
     return LatencyStatus(samples=found.samples, waiting=found.waiting, p50=p50, p90=p90, p95=p95, p99=p99)
