@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.unit.api.case import NEGATIVE, NOT_QUANTITY, Case
+from tests.unit.api.sizing_cases import SIZINGS
 
 RATE = (
     'is not a rate: write pods per second as a number, such as 2 or "0.5", or with a unit of time, such as "120/m" or '
@@ -71,6 +72,7 @@ def _not_text(field: str, value: int) -> dict[str, Any]:
 
 
 BUFFERS = [
+    *SIZINGS,
     Case("neither a shape nor a size", {}),
     Case("the hybrid of the documentation", {**WORKLOAD, **_sizing()}),
     Case(
