@@ -95,6 +95,8 @@ def _answer(spec: CapacityBufferSpec, found: Workload, result: Size) -> dict[str
     answer["method"] = "Mean" if method is None else method.name
     if (attained := attained_status(asked.scale_up.attained(result, strategy), asked.promise)) is not None:
         answer["attained"] = {"percentile": float(attained.percentile), "maxWait": attained.max_wait}
+    if asked.sources:
+        answer["sources"] = asked.sources
     if asked.prices is not None:
         answer["costPerMonth"] = round(float(asked.prices.per_month(Counts(result.active, result.replicas))), 2)
     cut, refill = promise_cut(asked, result, strategy), never_refills(asked, spec.sizing.creation_limit)

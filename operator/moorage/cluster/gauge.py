@@ -81,7 +81,8 @@ class Gauge:
         """None where nodes may not be read: then it is not told what a pod waited for."""
         self._newcomers = newcomers
         self._pods: dict[str, Arrival] = {}
-        self._gone: set[str] = set()
+        self._open: set[str] = set()
+        """Pods that are still to be sampled."""
         self._sampled: set[str] = set()
         self._readied: set[str] = set()
 
@@ -91,20 +92,13 @@ class Gauge:
             return
         self.memory.demand.advance(now, self._is_new)
         settled = int(now) - _NODES_LAG_SECONDS
-        due = [
-            pod
-            for pod in self._pods.values()
-            if pod.scheduled is not None
-            and self.memory.scheduled < pod.scheduled <= settled
-            and pod.uid not in self._sampled
-        ]
-        for pod in due:
-            self._sample(pod)
-        for pod in self._pods.values():
-            if pod.ready is not None and pod.scheduled is not None and pod.uid not in self._readied:
-                self._readied.add(pod.uid)
-                if pod.ready > self.memory.ready:
-                    self.memory.waits.after.append(max(pod.ready - pod.scheduled, 0))
+        for uid in list(self._open):
+            pod = self._pods[uid]
+            if pod.scheduled is not None and pod.scheduled <= settled:
+                self._sample(pod)
+                self._note_ready(pod)
+            if pod.ended or (uid in self._sampled and uid in self._readied):
+                self._open.discard(uid)
 
     def measured(self, now: float) -> Measured:
         """Return what is known."""
@@ -112,7 +106,7 @@ class Gauge:
         demand, waits = memory.demand, memory.waits
         waiting = [
             now - pod.created
-            for pod in self._pods.values()
+            for pod in map(self._pods.__getitem__, self._open)
             if pod.scheduled is None and pod.deleted is None and not pod.ended and now - pod.created > AT_ONCE_SECONDS
         ]
         return Measured(
@@ -135,8 +129,11 @@ class Gauge:
         return kept.text()
 
     def _sample(self, pod: Arrival) -> None:
+        """Keep how long a pod waited for its place, once."""
+        if pod.uid in self._sampled or pod.scheduled is None:
+            return
         self._sampled.add(pod.uid)
-        if self._nodes is None or pod.scheduled is None:
+        if self._nodes is None or pod.scheduled <= self.memory.scheduled:
             return
         waited = pod.scheduled - pod.created
         created, resumed = self._nodes.created(pod.node), self._nodes.resumed(pod.node)
@@ -145,6 +142,14 @@ class Gauge:
                 self.memory.waits.cold.append(waited)
             case Start.RESUME:
                 self.memory.waits.resume.append(waited)
+
+    def _note_ready(self, pod: Arrival) -> None:
+        """Keep how long a pod took to become ready on its node, once."""
+        if pod.uid in self._readied or pod.ready is None or pod.scheduled is None:
+            return
+        self._readied.add(pod.uid)
+        if pod.ready > self.memory.ready:
+            self.memory.waits.after.append(max(pod.ready - pod.scheduled, 0))
 
     def _is_new(self, uid: str, second: int) -> bool:
         pod = self._pods.get(uid)
@@ -166,6 +171,8 @@ class Gauge:
             self._newcomers.came(_member(record), known=record.created <= self.memory.demand.settled)
             self.memory.demand.add(record.uid, record.created)
         self._pods[record.uid] = record
+        if record.uid not in self._sampled or record.uid not in self._readied:
+            self._open.add(record.uid)
         if record.deleted is not None or record.evicted or record.failed:
             self._newcomers.went(record.uid, record.deleted or record.created, evicted=record.evicted or record.failed)
         elif record.ended:
@@ -175,6 +182,7 @@ class Gauge:
         """Drop a pod."""
         self._pods.pop(record.uid, None)
         self._newcomers.ended(record.uid)
+        self._open.discard(record.uid)
         self._sampled.discard(record.uid)
         self._readied.discard(record.uid)
 
