@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from moorage.buffer.holdings import Holding
+from moorage.cluster.autoscalers import Autoscalers
 from moorage.cluster.client import Client
 from moorage.cluster.credentials import Credentials
 from moorage.cluster.definitions import Definitions
@@ -33,6 +34,7 @@ from moorage.handlers.embedding import EmbeddedKopf, set_on_signals
 from moorage.handlers.enforcement import EXEMPT_NAMESPACES, Enforcer
 from moorage.handlers.expected import ExpectedQuotas
 from moorage.handlers.lives import Lives
+from moorage.handlers.measuring import Measuring
 from moorage.handlers.native import NativeQuotaSink, read_native
 from moorage.handlers.nodes import Nodes
 from moorage.handlers.operator import BUFFERS, GROUP, KINDS, QUOTAS, VERSION, OperatorState, key_of, registry, settings
@@ -110,6 +112,14 @@ class Operator:
         self.alarms: Alarms[tuple[str, str]] = Alarms(lambda key: self.state.buffer_due(*key))
         buffers = Buffers(self.references.known, self.rooms.of, Lives(self.alarms))
         self.state = OperatorState(self.ledger, quotas, buffers)
+        self.autoscalers = Autoscalers(self.client, buffers.scaled_namespaces, changed=self._autoscalers_changed)
+        self.measuring = buffers.measuring = Measuring(
+            self.client,
+            buffers.needs,
+            lambda key: self.state.buffer_due(*key),
+            self.autoscalers,
+            clusterwide=not options.namespaces,
+        )
         self.provisioning = self.state.provisioning = Provisioning(
             self.client,
             namespaces=options.namespaces,
@@ -208,6 +218,8 @@ class Operator:
                     group.create_task(self.volume_nodes.run(), name="volumes"),
                     group.create_task(self.alarms.run(), name="alarms"),
                     group.create_task(self.provisioning.run(), name="provisioning"),
+                    group.create_task(self.measuring.run(), name="measuring"),
+                    group.create_task(self.autoscalers.run(), name="autoscalers"),
                     group.create_task(self._publish_usage(), name="usage"),
                     group.create_task(self._look_again(), name="views"),
                     group.create_task(self._share_out_rooms(), name="rooms"),
@@ -268,6 +280,11 @@ class Operator:
 
     def _reference_changed(self, reference: AnyReference) -> None:
         self.state.reference_changed(reference)
+
+    def _autoscalers_changed(self, namespace: str) -> None:
+        for key in self.state.buffers:
+            if key[0] == namespace:
+                self.state.buffer_due(*key)
 
     def _labelled(self, key: StatusKey, labels: Mapping[str, str]) -> None:
         if key.plural == QUOTAS:

@@ -5,7 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 
-BENCHES = ("tests.bench.feed_bench", "tests.bench.latency", "tests.bench.admission_bench")
+BENCHES = (
+    "tests.bench.feed_bench",
+    "tests.bench.latency",
+    "tests.bench.admission_bench",
+    "tests.bench.simulation_bench",
+)
 
 
 def main() -> int:

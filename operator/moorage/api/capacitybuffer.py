@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from moorage.api.conditions import Condition, condition_list
+from moorage.api.measured import AttainedStatus, MeasuredStatus
 from moorage.api.names import LIMITS_RULES
 from moorage.api.presence import NodesSpec, NodesStatus, Tier
 from moorage.api.provisioning import (
@@ -29,20 +30,25 @@ from moorage.api.provisioning import (
 )
 from moorage.api.rules import Rule, rules
 from moorage.api.selector import LabelSelector
-from moorage.api.types import (
-    Count,
-    Duration,
-    ObjectName,
-    Quantity,
-    QuantityText,
-    Rate,
-    doc,
-    map_of_at_most,
-    more_than_zero,
+from moorage.api.sizing import (
+    METHODS_NEED,
+    ArrivalsField,
+    BurstField,
+    ColdNodeField,
+    CostField,
+    CountField,
+    CreationLimitField,
+    DurationOrMeasured,
+    FallbackField,
+    MethodField,
+    RateOrMeasured,
+    ServiceLevelField,
 )
+from moorage.api.types import Count, ObjectName, Quantity, QuantityText, doc, map_of_at_most
 
 _SHAPES = ("podTemplateRef", "scalableRef", "selector")
 _SIZES = ("replicas", "limits", "sizing")
+MethodInForce = Literal["Mean", "Quantile", "Observed", "Burst", "Fixed"]
 HYBRID_STRATEGY = "moorage.dev/hybrid-capacity"
 """The strategy in force when `sizing` splits the units into active and standby ones."""
 
@@ -81,36 +87,48 @@ class ScalableRef(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class CapacityBufferSizing(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """How fast pods arrive and how long capacity takes to come."""
 
+    method: MethodField | None = None
     scale_up_rate: Annotated[
-        Rate,
+        RateOrMeasured,
         doc(
             """
             How fast new pods arrive in a burst, in pods per second: 2, or "0.5", or with a unit of time: "120/m" is 2
             and "90/h" is 0.025. Counted exactly, never rounded. With 0 only replicas, percentage and limits count.
-            Quote fractions: a bare 0.5 is answered with: must be of type integer,string: "number".
+            Quote fractions: a bare 0.5 is answered with: must be of type integer,string: "number". Measured: from the
+            pods of the workload as they come.
             """
         ),
     ]
     standby_resume_latency: Annotated[
-        Duration,
+        DurationOrMeasured,
         doc(
             """
             How long a suspended node takes until pods run on it, such as 30s, 1m30s or 500ms (units ms, s, m, h).
             Active units cover the pods that arrive meanwhile. With 0s all units are standby. When it is not shorter
-            than coldNodeLatency, standby buys nothing: then all units are active, and a condition says so.
+            than coldNodeLatency, standby buys nothing: then all units are active, and a condition says so. Measured:
+            from the pods that waited for a resume.
             """
         ),
     ]
     cold_node_latency: Annotated[
-        Duration,
+        ColdNodeField,
+        CountField,
         doc(
             """
             How long a new node takes until pods run on it, from the decision to add it, such as 90s or 4m. The buffer
-            covers the pods that arrive meanwhile. More than zero.
+            covers the pods that arrive meanwhile. More than zero. Measured: from the pods that waited for a new node.
             """
         ),
-        more_than_zero("without a cold start nothing needs to stand ready"),
     ]
+    service_level: ServiceLevelField | None = None
+    arrivals: ArrivalsField | None = None
+    burst: BurstField | None = None
+    cost: CostField | None = None
+    creation_limit: CreationLimitField | None = None
+    fallback: FallbackField | None = None
+    count: CountField = ()
+
+    rules: ClassVar[tuple[Rule, ...]] = METHODS_NEED
 
 
 class CapacityBufferSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -300,13 +318,8 @@ class SizingStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
     """The inputs that were used and the reasoning."""
 
     method: Annotated[
-        Literal["Mean", "Fixed"],
-        doc(
-            """
-            Mean: from scaleUpRate and the latencies, as the mean number of pods that arrive while capacity comes.
-            Fixed: from replicas, percentage or limits, without sizing.
-            """
-        ),
+        MethodInForce,
+        doc("The method in force, see spec.sizing.method. Fixed: from replicas, percentage or limits, without sizing."),
     ]
     scale_up_rate: Annotated[str, doc("The rate that was used, in pods per second, such as 2 or 0.5.")] = ""
     standby_resume_latency: Annotated[str, doc("The latency that was used for standby nodes, such as 30s.")] = ""
@@ -327,6 +340,24 @@ class SizingStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
         ]
         | None
     ) = None
+    attained: (
+        Annotated[
+            AttainedStatus,
+            doc(
+                """
+                What the size is worth at the worst instant: so many pods wait no longer than so. For Mean it is what
+                random arrivals at that rate would find, without a promise. Missing where nobody can tell.
+                """
+            ),
+        ]
+        | None
+    ) = None
+    cost_per_month: Annotated[str, doc("What the units cost in 730 hours at the prices of sizing.cost.")] = ""
+    sources: Annotated[
+        dict[str, str],
+        doc("Where values come from that are Measured: measured, with the number of samples, or fallback."),
+    ] = {}
+    measured: Annotated[MeasuredStatus, doc("What was measured, for what is Measured or Observed.")] | None = None
     explanation: Annotated[
         str,
         doc("How the numbers came about, such as: active 60 = 2 pods/s x 30s; standby 120 = 2 pods/s x 90s - 60"),
@@ -405,6 +436,10 @@ class CapacityBufferStatus(msgspec.Struct, frozen=True, kw_only=True, rename="ca
 
             StandbyUnsupported: standby capacity is asked for and would buy nothing, since a resume takes no less time
             than a new node.
+
+            PromiseKept: of methods that promise something: whether the size keeps it. False when it was cut (the
+            message says what is still kept) or when pods come faster than nodes can be made; Unknown while there is
+            too little record.
 
             UnitAdmitted: the API server would admit a pod of the template, and a unit counts as it would store it:
             with defaults, LimitRanges, priority classes, policies and webhooks. False when a trial was refused, which

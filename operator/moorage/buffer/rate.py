@@ -65,6 +65,19 @@ def duration_text(seconds: Fraction) -> str:
     return f"{_decimal(seconds)}s"
 
 
+def span_text(seconds: float) -> str:
+    """Spell a span roughly, in the largest unit of which there is one: `2.5 days`, `57 minutes`."""
+    for name, length in (("day", 86_400), ("hour", 3600), ("minute", 60)):
+        if seconds >= length:
+            return _count(seconds / length, name)
+    return _count(seconds, "second")
+
+
+def _count(amount: float, name: str) -> str:
+    text = f"{amount:.1f}".removesuffix(".0")
+    return f"{text} {name}" if text == "1" else f"{text} {name}s"
+
+
 def _decimal(value: Fraction) -> str:
     """Spell exactly what nine decimals can hold, else the nearest number of six significant digits."""
     exact = (value * 10**9).denominator == 1

@@ -14,8 +14,12 @@ from enum import StrEnum
 from fractions import Fraction
 from math import ceil
 
+from moorage.buffer.arrivals import Arrivals
+from moorage.buffer.method import Attained, Method, Quantile
+from moorage.buffer.promise import Counts, Latencies, Promise
 from moorage.buffer.rate import duration_text, rate_text
 from moorage.buffer.stabilization import Target
+from moorage.buffer.tier import Tiers
 from moorage.quantity import NANO
 
 MAX_REPLICAS = 2**31 - 1
@@ -31,6 +35,14 @@ class Strategy(StrEnum):
     STANDBY = "buffer.gke.io/standby-capacity"
 
 
+def tiers_of(strategy: Strategy | None) -> Tiers:
+    """Return which tiers a buffer of that strategy has."""
+    return _TIERS[strategy]
+
+
+_TIERS = {None: Tiers.BOTH, Strategy.ACTIVE: Tiers.ACTIVE, Strategy.STANDBY: Tiers.STANDBY}
+
+
 class SizingError(ValueError):
     """No size follows from what is given; `reason` is a condition's reason, the text a sentence for its reader."""
 
@@ -41,16 +53,41 @@ class SizingError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ScaleUp:
-    """How fast pods come and how long capacity takes: pods per second and seconds, exact."""
+    """How fast pods come and how long capacity takes: pods per second and seconds, exact.
+
+    `method` says how units are counted from that; None: as the mean number of pods that arrive meanwhile.
+    """
 
     rate: Fraction
     resume: Fraction
     cold: Fraction
+    method: Method | None = None
 
     @property
     def standby_helps(self) -> bool:
         """Whether resuming a node is quicker than starting one."""
         return self.resume < self.cold
+
+    @property
+    def latencies(self) -> Latencies:
+        """How long a resume and a cold start take."""
+        return Latencies(self.resume, self.cold)
+
+    def needs(self, strategy: Strategy | None) -> Counts | None:
+        """Return the units that the method asks for, or None for the mean."""
+        return self.method.counts(self.latencies, _TIERS[strategy]) if self.method is not None else None
+
+    def wait(self, strategy: Strategy | None) -> Fraction:
+        """Return the wait that is promised: with standby alone, none shorter than a resume."""
+        max_wait = self.method.max_wait if self.method is not None else Fraction(0)
+        return _TIERS[strategy].wait(self.latencies, max_wait)
+
+    def attained(self, size: Size, strategy: Strategy | None) -> Attained | None:
+        """Return what a size is worth, where the method can tell; of the mean, what it is at random arrivals."""
+        if not self.rate and self.method is None:
+            return None
+        method = self.method or Quantile(Arrivals(self.rate), Promise(Fraction(1, 2)))
+        return method.attained(Counts(size.active, size.replicas), self.latencies, _TIERS[strategy])
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +96,10 @@ class Bounds:
 
     `limits` caps the sum of the units' requests and `unit` is what one unit requests, both in nano-units by resource.
     `workload_replicas` is the size of the workload that `percentage` refers to; without a workload it is None and
-    `percentage` is ignored, as upstream does. `room` is how many units the namespace's quotas leave room for, when that
-    is fewer than all. `held` is a size that is kept for now although less is wanted, and `withheld` how many units are
-    missing because what was taken is not made anew.
+    `percentage` is ignored, as upstream does. `headroom` is how many more replicas the workload may get, when something
+    bounds them. `room` is how many units the namespace's quotas leave room for, when that is fewer than all. `held` is
+    a size that is kept for now although less is wanted, and `withheld` how many units are missing because what was
+    taken is not made anew.
     """
 
     replicas: int | None = None
@@ -69,6 +107,7 @@ class Bounds:
     workload_replicas: int | None = None
     limits: Mapping[str, int] | None = None
     unit: Mapping[str, int] | None = None
+    headroom: int | None = None
     room: int | None = None
     held: Target | None = None
     withheld: int = 0
@@ -82,8 +121,8 @@ class Size:
     active: int
     standby: int
     bound_by: str
-    """What decided the total: `rate`, `replicas`, `percentage`, `limits`, `stabilization`, `refill`, `quotas` or
-    `int32`."""
+    """What decided the total: `rate`, `serviceLevel`, `burst`, `demand`, `replicas`, `percentage`, `limits`,
+    `maxReplicas`, `stabilization`, `refill`, `quotas` or `int32`."""
     floor: int | None
     cap: int | None
     room: int | None
@@ -103,7 +142,7 @@ def size(scale_up: ScaleUp | None, bounds: Bounds, strategy: Strategy | None = N
             "NoSize",
             "no size is given: set spec.sizing, spec.replicas, spec.percentage (with spec.scalableRef) or spec.limits",
         )
-    wanted, bound_by = _wanted(scale_up, strategy), "rate"
+    wanted, bound_by = _wanted(scale_up, strategy), _bound_by(scale_up)
     if wanted is None:
         wanted, bound_by = (floor, floor_by) if floor is not None else (MAX_REPLICAS, "limits")
     elif floor is not None and floor > wanted:
@@ -111,6 +150,8 @@ def size(scale_up: ScaleUp | None, bounds: Bounds, strategy: Strategy | None = N
     total = wanted
     if (cap is not None and cap < total) or bound_by == "limits":
         total, bound_by = cap if cap is not None else total, "limits"
+    if bounds.headroom is not None and bounds.headroom < total:
+        total, bound_by = bounds.headroom, "maxReplicas"
     if total > MAX_REPLICAS:
         total, bound_by = MAX_REPLICAS, "int32"
     wanted = total
@@ -126,6 +167,8 @@ def size(scale_up: ScaleUp | None, bounds: Bounds, strategy: Strategy | None = N
         standby = total - active
     result = Size(total, active, standby, bound_by, floor, cap, bounds.room, explanation="")
     notes = [*_notes(result, floor_text), *_notes_on_time(bounds, wanted)]
+    if bound_by == "maxReplicas":
+        notes.append(f"the workload may get {bounds.headroom} more replicas, which decides")
     explanation = "; ".join([*_explain(result, scale_up, strategy), *notes])
     return replace(result, explanation=explanation)
 
@@ -134,9 +177,15 @@ def _wanted(scale_up: ScaleUp | None, strategy: Strategy | None) -> int | None:
     """Units that the scale-up rate asks for: pods arriving during a cold start, or beyond an accepted resume."""
     if scale_up is None:
         return None
+    if (needed := scale_up.needs(strategy)) is not None:
+        return needed.total if scale_up.standby_helps or strategy is not Strategy.STANDBY else 0
     if strategy is Strategy.STANDBY:
         return max(ceil(scale_up.rate * (scale_up.cold - scale_up.resume)), 0)
     return ceil(scale_up.rate * scale_up.cold)
+
+
+def _bound_by(scale_up: ScaleUp | None) -> str:
+    return scale_up.method.bound_by if scale_up is not None and scale_up.method is not None else "rate"
 
 
 def _split(total: int, scale_up: ScaleUp | None, strategy: Strategy | None) -> tuple[int, int]:
@@ -144,7 +193,8 @@ def _split(total: int, scale_up: ScaleUp | None, strategy: Strategy | None) -> t
         return 0, total
     if strategy is Strategy.ACTIVE or scale_up is None or not scale_up.standby_helps:
         return total, 0
-    active = min(ceil(scale_up.rate * scale_up.resume), total)
+    needed = scale_up.needs(strategy)
+    active = min(ceil(scale_up.rate * scale_up.resume) if needed is None else needed.active, total)
     return active, total - active
 
 
@@ -231,6 +281,8 @@ def _explain(result: Size, scale_up: ScaleUp | None, strategy: Strategy | None) 
     if scale_up is None:
         tier, source = "standby" if strategy is Strategy.STANDBY else "active", _SOURCE.get(result.bound_by)
         return [f"{tier} {total} from {source}" if source else f"{tier} {total}"]
+    if scale_up.method is not None:
+        return _explain_method(result, scale_up, scale_up.method, strategy)
     rate = f"{rate_text(scale_up.rate)} pods/s"
     resume, cold = duration_text(scale_up.resume), duration_text(scale_up.cold)
     by_rate = result.bound_by == "rate"
@@ -249,7 +301,22 @@ def _explain(result: Size, scale_up: ScaleUp | None, strategy: Strategy | None) 
     ]
 
 
-_CUT_BY = {"limits": " by the cap", "quotas": " by quotas", "refill": " by refill"}
+def _explain_method(result: Size, scale_up: ScaleUp, method: Method, strategy: Strategy | None) -> list[str]:
+    """Say what the units are for, and what is left of the promise when there are fewer than needed."""
+    resume, cold = duration_text(scale_up.resume), duration_text(scale_up.cold)
+    tiers = {Strategy.ACTIVE: f"active {result.active}", Strategy.STANDBY: f"standby {result.standby}"}
+    units = tiers[strategy] if strategy is not None else f"active {result.active} and standby {result.standby}"
+    needed = scale_up.needs(strategy)
+    assert needed is not None
+    latencies = f"resume {resume}, cold start {cold}"
+    if not scale_up.standby_helps:
+        latencies += ", so standby buys nothing"
+    if result.replicas == needed.total:
+        return [f"{units} {method.why(scale_up.wait(strategy))} ({latencies})"]
+    return [units, f"{needed.total} would {method.why(scale_up.wait(strategy))} ({latencies})"]
+
+
+_CUT_BY = {"limits": " by the cap", "maxReplicas": " by maxReplicas", "quotas": " by quotas", "refill": " by refill"}
 _SOURCE = {
     "replicas": "spec.replicas",
     "percentage": "spec.percentage",

@@ -17,6 +17,7 @@ from moorage.cli.max_pods import max_pods_command
 from moorage.cli.nodes import nodes
 from moorage.cli.require import require
 from moorage.cli.run import run
+from moorage.cli.simulate import simulate_command
 from moorage.cli.size import size
 from moorage.cli.subnet import subnet
 from moorage.cli.usage import usage
@@ -29,7 +30,8 @@ def app() -> None:
     """Tenant quotas that explain themselves, and warm capacity of the right size."""
 
 
-for command in (run, usage, explain, size, max_pods_command, warm_pool, subnet, nodes, crds, require):
+COMMANDS = (run, usage, explain, size, simulate_command, max_pods_command, warm_pool, subnet, nodes, crds, require)
+for command in COMMANDS:
     app.add_command(command)
 
 

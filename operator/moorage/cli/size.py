@@ -7,13 +7,16 @@ from typing import Any
 import click
 
 from moorage.api import SpecError, parse_capacity_buffer_spec
-from moorage.api.capacitybuffer import CapacityBufferSizing, CapacityBufferSpec
-from moorage.buffer.rate import parse_duration, parse_rate
-from moorage.buffer.sizing import SizingError
+from moorage.api.capacitybuffer import CapacityBufferSpec
+from moorage.buffer.promise import Counts
+from moorage.buffer.quotas import Share
+from moorage.buffer.sizing import Size, SizingError
 from moorage.cli.documents import Document, read_documents
 from moorage.cli.errors import BadInput
+from moorage.cli.other_promises import other_promise
 from moorage.cli.output import columns, emit, output_option
 from moorage.cli.planned import planned_nodes
+from moorage.cli.promised import from_options, promise_options
 from moorage.cli.quotas import read_template
 from moorage.cli.size_inputs import inputs_of, inputs_table
 from moorage.cli.size_live import LiveBuffer, Named, live_buffer, live_options
@@ -21,6 +24,8 @@ from moorage.cli.size_room import QuotaFiles, quota_options
 from moorage.objects import PodSpec
 from moorage.status.buffer_quotas import limited_by_quotas
 from moorage.status.capacitybuffer import buffer_size
+from moorage.status.promise import attained_status, never_refills, promise_cut
+from moorage.status.sizing import inputs, strategy_of
 from moorage.status.workload import Workload
 
 
@@ -34,6 +39,7 @@ from moorage.status.workload import Workload
 @click.option("--template", help="File with a PodTemplate, workload or Pod: the shape of a unit, for spec.limits.")
 @click.option("--workload-replicas", type=click.IntRange(min=0), help="Size of the workload, for spec.percentage.")
 @quota_options
+@promise_options
 @output_option
 def size(
     *,
@@ -47,55 +53,59 @@ def size(
     template: str | None,
     workload_replicas: int | None,
     output: str,
+    **promise: Any,
 ) -> int:
     """Say how many units a buffer would hold, in which tier, and why; of one from a file or a cluster, input by input.
 
     \b
     moorage size --rate 2 --resume 30s --cold 90s
+    moorage size --rate 2 --resume 30s --cold 90s --percentile 99 --max-wait 1s
+    moorage size --trace times.csv --resume 30s --cold 90s --percentile 99
     moorage size -f buffer.yaml --template deployment.yaml
     moorage size web -n team-a
 
     Exit code 0 with a size, 1 when what is given makes none, 2 for bad input.
     """
+    promised = any(value is not None for value in promise.values())
     if named is not None:
-        if any((filename, rate, resume, cold, template, quotas, workload_replicas is not None)):
+        if promised or any((filename, rate, resume, cold, template, quotas, workload_replicas is not None)):
             raise BadInput(
                 f"give either the name of a live buffer ({named.name}) or -f and what goes with it, not both"
             )
         return _explain_live(live_buffer(named), output)
-    room, said = None, ""
+    if filename is None and quotas is not None:
+        raise BadInput("--quota goes with -f: it needs the buffer's namespace and the shape of a unit")
+    if filename is None and (other := other_promise(rate, resume, cold, promise)) is not None:
+        return _print(other, output)
     if filename is None:
-        if quotas is not None:
-            raise BadInput("--quota goes with -f: it needs the buffer's namespace and the shape of a unit")
-        spec = _spec_from_options(rate, resume, cold)
-        found = Workload(None, workload_replicas)
-    else:
-        if rate or resume or cold:
-            raise BadInput("give either -f or --rate, --resume and --cold, not both")
-        spec, found, document = _spec_from_file(filename, name, template, workload_replicas)
-        if quotas is not None:
-            share = quotas.share(spec, found, document)
-            room, said = share.units if share.shortages else None, limited_by_quotas(share, 0).message
+        asked = from_options(rate, resume, cold, promise, workload_replicas)
+        return _explain(asked.spec, Workload(None, workload_replicas, measured=asked.measured), output)
+    if rate or resume or cold or promised:
+        raise BadInput("give either -f or --rate, --resume, --cold and what goes with them, not both")
+    spec, found, document = _spec_from_file(filename, name, template, workload_replicas)
+    share = quotas.share(spec, found, document) if quotas is not None else None
+    return _explain(spec, found, output, share=share, by_input=True)
+
+
+def _explain(
+    spec: CapacityBufferSpec, found: Workload, output: str, *, share: Share | None = None, by_input: bool = False
+) -> int:
+    """Explain a size; `share` is what the quotas that were given leave of it."""
+    room = share.units if share is not None and share.shortages else None
     result = buffer_size(spec, found, room=room)
     if isinstance(result, SizingError):
         click.echo(f"moorage size: no size: {result}", err=True)
         return 1
-    answer: dict[str, Any] = {
-        "replicas": result.replicas,
-        "active": result.active,
-        "standby": result.standby,
-        "method": "Mean" if spec.sizing is not None else "Fixed",
-        "boundBy": result.bound_by,
-        "explanation": result.explanation,
-    }
-    if filename is not None:
+    answer = _answer(spec, found, result)
+    for warning in answer.get("warnings", ()):
+        click.echo(f"moorage size: warning: {warning}", err=True)
+    if by_input:
         answer["inputs"] = inputs_of(spec, found, result, room=room)
-    if said:
-        answer["quotas"] = said
+    if share is not None:
+        answer["quotas"] = limited_by_quotas(share, 0).message
     if (nodes := planned_nodes(spec.nodes, found.template, active=result.active, standby=result.standby)) is not None:
         answer["nodes"] = nodes
-    emit(answer, output, lambda: _table(answer))
-    return 0
+    return _print(answer, output)
 
 
 def _explain_live(live: LiveBuffer, output: str) -> int:
@@ -118,36 +128,51 @@ def _explain_live(live: LiveBuffer, output: str) -> int:
         "explanation": "; ".join([result.explanation, *live.notes]),
         "inputs": inputs_of(live.spec, live.found, result, room=live.room, units_per_node=live.units_per_node),
     }
+    return _print(answer, output)
+
+
+def _print(answer: dict[str, Any], output: str) -> int:
     emit(answer, output, lambda: _table(answer))
     return 0
 
 
+def _answer(spec: CapacityBufferSpec, found: Workload, result: Size) -> dict[str, Any]:
+    answer = {
+        "replicas": result.replicas,
+        "active": result.active,
+        "standby": result.standby,
+        "method": "Fixed",
+        "boundBy": result.bound_by,
+        "explanation": result.explanation,
+    }
+    asked, strategy = inputs(spec, found.measured), strategy_of(spec)
+    if asked is None or spec.sizing is None:
+        return answer
+    method = asked.scale_up.method
+    answer["method"] = "Mean" if method is None else method.name
+    if (attained := attained_status(asked.scale_up.attained(result, strategy), asked.promise)) is not None:
+        answer["attained"] = {"percentile": float(attained.percentile), "maxWait": attained.max_wait}
+    if asked.sources:
+        answer["sources"] = asked.sources
+    if asked.prices is not None:
+        answer["costPerMonth"] = round(float(asked.prices.per_month(Counts(result.active, result.replicas))), 2)
+    cut, refill = promise_cut(asked, result, strategy), never_refills(asked, spec.sizing.creation_limit)
+    if warnings := [each for each in (cut, refill, asked.few_days) if each]:
+        answer["warnings"] = warnings
+    return answer
+
+
 def _table(answer: dict[str, Any]) -> str:
-    numbers = columns([(name, str(answer[name])) for name in ("replicas", "active", "standby")])
+    rows = [(name, str(answer[name])) for name in ("replicas", "active", "standby")]
+    if "attained" in answer and answer["method"] != "Mean":
+        attained = answer["attained"]
+        rows.append(("attained", f"{attained['percentile']:g}% wait at most {attained['maxWait']}"))
+    if "costPerMonth" in answer:
+        rows.append(("cost per month", f"{answer['costPerMonth']:.2f}"))
     told = [answer["explanation"], *([answer["quotas"]] if "quotas" in answer else [])]
     if nodes := answer.get("nodes"):
         told.append("nodes: " + "; ".join(f"{name} {value}" for name, value in nodes.items()))
-    return f"{numbers}\n\n" + "\n".join(told) + inputs_table(answer.get("inputs") or [])
-
-
-def _spec_from_options(rate: str | None, resume: str | None, cold: str | None) -> CapacityBufferSpec:
-    given = {"--rate": rate, "--resume": resume, "--cold": cold}
-    missing = [option for option, value in given.items() if value is None]
-    if missing or rate is None or resume is None or cold is None:
-        raise BadInput(f"{', '.join(missing)} missing: give --rate, --resume and --cold, or a CapacityBuffer with -f")
-    for option, value, parse in (("--rate", rate, parse_rate), ("--resume", resume, parse_duration)):
-        try:
-            parse(value)
-        except ValueError as error:
-            raise BadInput(f"{option}: {error}") from error
-    try:
-        if parse_duration(cold) == 0:
-            raise BadInput("--cold: must be more than zero: a cluster without a cold start needs no buffer")
-    except ValueError as error:
-        raise BadInput(f"--cold: {error}") from error
-    return CapacityBufferSpec(
-        sizing=CapacityBufferSizing(scale_up_rate=rate, standby_resume_latency=resume, cold_node_latency=cold)
-    )
+    return f"{columns(rows)}\n\n" + "\n".join(told) + inputs_table(answer.get("inputs") or [])
 
 
 def _spec_from_file(

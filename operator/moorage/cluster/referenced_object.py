@@ -230,13 +230,14 @@ class FollowedObject:
             return Workload(shape.spec, None, shape.encoded, shape.admission, found.generation)
         if self.reference.kind == "Job" and resource.group == "batch":
             replicas = found.parallelism if found.parallelism is not None else 1
-            return Workload(shape.spec, replicas, shape.encoded, shape.admission)
+            selector = f"batch.kubernetes.io/job-name={self.reference.name}"
+            return Workload(shape.spec, replicas, shape.encoded, shape.admission, selector=selector)
         scale = await read_scale(self._client, resource, self.reference)
         if isinstance(scale, Unresolved):
             return scale
         if not found.template and scale.selector and self._pods is not None:
             shape = self._pods.selected(scale.selector).shape
-        return Workload(shape.spec, scale.replicas, shape.encoded, shape.admission)
+        return Workload(shape.spec, scale.replicas, shape.encoded, shape.admission, selector=scale.selector)
 
     def _settle(self, known: Workload | Unresolved) -> None:
         if known != self.known:

@@ -43,4 +43,5 @@ class FollowedPods:
             return Unresolved("Forbidden", f"{why}; {rule}")
         if not self._pods.listed:
             return PENDING
-        return Workload(self._pods.shape.spec, self._pods.replicas, self._pods.shape.encoded)
+        shape = self._pods.shape
+        return Workload(shape.spec, self._pods.replicas, shape.encoded, selector=self.reference.selector)

@@ -17,10 +17,12 @@ from moorage.buffer.sizing import SizingError
 from moorage.cluster.reference import AnyReference, PodsReference, Reference
 from moorage.handlers.alarms import Alarms
 from moorage.handlers.lives import Lives
+from moorage.handlers.measuring import Measuring, Need, is_measured
 from moorage.objects import PodSpec
 from moorage.status.buffer_quotas import asking
 from moorage.status.capacitybuffer import buffer_size, buffer_status, unsized_buffer_status
 from moorage.status.findings import RESOLVING
+from moorage.status.measured import with_measured
 from moorage.status.provisioning import with_adjustment, with_schedule
 from moorage.status.workload import NO_REFERENCE, SHAPE_UNKNOWN, Unresolved, Workload
 
@@ -55,6 +57,8 @@ class Buffers:
         lives: Lives | None = None,
     ) -> None:
         self.lives = lives or Lives(Alarms(lambda _: None))
+        self.measuring: Measuring | None = None
+        """What is measured of workloads; None where nothing is."""
         self._resolve = resolve
         self._rooms = rooms
         self._known: dict[str, dict[str, _Known]] = {}
@@ -76,6 +80,8 @@ class Buffers:
     ) -> None:
         """Take in a spec, good or bad; `created` is the buffer's creationTimestamp, `status` what is stored of it."""
         self.lives.begin((namespace, name), status or {})
+        if self.measuring is not None:
+            self.measuring.begin((namespace, name), status or {})
         known = self._known.setdefault(namespace, {})
         try:
             parsed = parse_capacity_buffer_spec(dict(spec), allow_unknown=True)
@@ -87,6 +93,8 @@ class Buffers:
     def remove(self, namespace: str, name: str) -> None:
         """Forget a buffer that was deleted."""
         self.lives.end((namespace, name))
+        if self.measuring is not None:
+            self.measuring.end((namespace, name))
         known = self._known.get(namespace, {})
         known.pop(name, None)
         if not known:
@@ -128,12 +136,14 @@ class Buffers:
             message = f"{known.spec}; the buffer has no size until it is corrected"
             return unsized_buffer_status("InvalidSpec", message, generation=known.generation)
         try:
-            share, found = self._share(namespace, name), self._found(known)
+            share, found = self._share(namespace, name), self._found((namespace, name), known)
             in_force = self.lives.scheduled((namespace, name), known.spec)
             adjustment = self.lives.adjust((namespace, name), in_force.spec, found)
             status = buffer_status(
                 in_force.spec, found, generation=known.generation, share=share, adjustment=adjustment
             )
+            if self.measuring is not None and isinstance(found, Workload):
+                status = with_measured(status, found.measured, self.measuring.record((namespace, name)))
             return with_adjustment(with_schedule(status, in_force, known.spec), adjustment)
         except ValueError as error:
             return unsized_buffer_status("InvalidSpec", str(error), generation=known.generation)
@@ -147,7 +157,7 @@ class Buffers:
         known = self._known.get(namespace, {}).get(name)
         if known is None or isinstance(known.spec, str):
             return None
-        found = self._found(known)
+        found = self._found((namespace, name), known)
         return known.spec, b"" if isinstance(found, Unresolved) else found.encoded
 
     def references(self) -> set[AnyReference]:
@@ -162,8 +172,33 @@ class Buffers:
         """Return the namespaces that have buffers."""
         return list(self._known)
 
-    def _found(self, known: _Known) -> Workload | Unresolved:
-        return self._resolve(known.reference) if known.reference is not None else NO_REFERENCE
+    def needs(self) -> dict[BufferKey, Need]:
+        """Return the buffers that have something measured, and the pods to measure it by."""
+        found: dict[BufferKey, Need] = {}
+        for key, known in self._all():
+            if isinstance(known.spec, str) or known.reference is None or not is_measured(known.spec):
+                continue
+            workload = self._resolve(known.reference)
+            if isinstance(workload, Workload) and workload.selector:
+                found[key] = Need(known.spec, workload.selector)
+        return found
+
+    def scaled_namespaces(self) -> set[str]:
+        """Return the namespaces of buffers whose size an autoscaler may cap: those with sizing, of a workload."""
+        return {
+            key[0]
+            for key, known in self._all()
+            if not isinstance(known.spec, str) and known.spec.sizing is not None and known.spec.scalable_ref is not None
+        }
+
+    def _found(self, key: BufferKey, known: _Known) -> Workload | Unresolved:
+        if known.reference is None:
+            return NO_REFERENCE
+        found = self._resolve(known.reference)
+        if self.measuring is None or isinstance(known.spec, str) or known.spec.sizing is None:
+            return found
+        target = (known.reference.kind, known.reference.name) if isinstance(known.reference, Reference) else None
+        return self.measuring.complete(key, found, target) if isinstance(found, Workload) else found
 
     def _share(self, namespace: str, name: str) -> Share | Unresolved | None:
         if namespace not in self._shares:
@@ -177,7 +212,7 @@ class Buffers:
             return rooms
         asked: list[Asking] = []
         for name, known in self._known[namespace].items():
-            found = self._found(known)
+            found = self._found((namespace, name), known)
             if isinstance(found, Unresolved) and found.pending and rooms:
                 return _OTHERS_PENDING  # it may be served before others, so none can be served yet
             asked += self._asked((namespace, name), known, found, any_shape=not rooms)

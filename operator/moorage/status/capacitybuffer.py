@@ -9,13 +9,14 @@ from moorage.api.capacitybuffer import (
     CapacityBufferDisplay,
     CapacityBufferSpec,
     CapacityBufferStatus,
+    MethodInForce,
     SizingStatus,
 )
 from moorage.api.conditions import Condition
 from moorage.api.presence import Tier
 from moorage.buffer.life import NO_ADJUSTMENT, Adjustment
 from moorage.buffer.quotas import Share
-from moorage.buffer.rate import duration_text, parse_duration, parse_rate, rate_text
+from moorage.buffer.rate import duration_text, rate_text
 from moorage.buffer.sizing import MAX_REPLICAS, Bounds, ScaleUp, Size, SizingError, Strategy, size
 from moorage.objects import PodSpec
 from moorage.quantity import canonical
@@ -23,25 +24,13 @@ from moorage.quota.names import is_binary
 from moorage.resources import nano_of, pod_resources, with_defaults
 from moorage.status.buffer_quotas import limited_by_quotas
 from moorage.status.findings import ConditionStatus, condition
+from moorage.status.promise import promise_kept, with_method
+from moorage.status.sizing import inputs, strategy_of
 from moorage.status.workload import Admission, Unresolved, Workload
 
 READY, STANDBY_UNSUPPORTED, UNIT_ADMITTED = "Ready", "StandbyUnsupported", "UnitAdmitted"
 
 _STRATEGY_WORDS = {Strategy.ACTIVE.value: "Active", Strategy.STANDBY.value: "Standby", HYBRID_STRATEGY: "Hybrid"}
-
-
-def scale_up(spec: CapacityBufferSpec) -> ScaleUp | None:
-    """Read `sizing`.
-
-    Raises ValueError when a rate or latency does not parse (the CRD refuses such a spec).
-    """
-    if spec.sizing is None:
-        return None
-    return ScaleUp(
-        rate=parse_rate(spec.sizing.scale_up_rate),
-        resume=parse_duration(spec.sizing.standby_resume_latency),
-        cold=parse_duration(spec.sizing.cold_node_latency),
-    )
 
 
 def buffer_size(
@@ -53,8 +42,8 @@ def buffer_size(
     Raises ValueError when the spec does not parse.
     """
     try:
-        strategy = strategy_of(spec)
-        return size(scale_up(spec), _bounds(spec, found, room, adjustment), strategy)
+        asked = inputs(spec, found.measured)
+        return size(asked.scale_up if asked else None, _bounds(spec, found, room, adjustment), strategy_of(spec))
     except SizingError as error:
         return error
 
@@ -80,7 +69,8 @@ def buffer_status(
     result = buffer_size(spec, found, room=room, adjustment=adjustment)
     if isinstance(result, SizingError):
         return unsized_buffer_status(result.reason, str(result), generation=generation)
-    arrivals, strategy = scale_up(spec), strategy_of(spec)
+    asked, strategy = inputs(spec, found.measured), strategy_of(spec)
+    arrivals = asked.scale_up if asked is not None else None
     strategy_in_force = _strategy_in_force(arrivals, strategy)
     return CapacityBufferStatus(
         observed_generation=generation,
@@ -89,7 +79,7 @@ def buffer_status(
         standby=Tier(replicas=result.standby),
         pod_template_generation=found.generation,
         provisioning_strategy=strategy_in_force,
-        sizing=_sizing(arrivals, _bounds(spec, found, room, adjustment), result),
+        sizing=with_method(_sizing(arrivals, _bounds(spec, found, room, adjustment), result), asked, result, strategy),
         display=CapacityBufferDisplay(
             strategy=_STRATEGY_WORDS[strategy_in_force],
             active=str(result.active),
@@ -99,27 +89,11 @@ def buffer_status(
         conditions=(
             _ready(result, generation),
             _standby(arrivals, strategy, generation),
+            *promise_kept(spec, asked, result, strategy, generation=generation),
             *([_unit_admitted(found.admission, generation)] if found.admission is not None else []),
             *([limited_by_quotas(share, generation)] if share is not None else []),
         ),
     )
-
-
-def strategy_of(spec: CapacityBufferSpec) -> Strategy | None:
-    """Return the tier that the spec puts all units into, if any.
-
-    Raises SizingError for a strategy that is not known.
-    """
-    if not spec.provisioning_strategy:
-        return None
-    try:
-        return Strategy(spec.provisioning_strategy)
-    except ValueError:
-        raise SizingError(
-            "UnsupportedStrategy",
-            f"spec.provisioningStrategy {spec.provisioning_strategy!r} is not known; use {Strategy.ACTIVE}, "
-            f"{Strategy.STANDBY}, or leave it out",
-        ) from None
 
 
 def _bounds(spec: CapacityBufferSpec, found: Workload, room: int | None, adjustment: Adjustment) -> Bounds:
@@ -129,10 +103,17 @@ def _bounds(spec: CapacityBufferSpec, found: Workload, room: int | None, adjustm
         workload_replicas=found.replicas,
         limits={name: nano_of(value) for name, value in spec.limits.items()} if spec.limits is not None else None,
         unit=unit_requests(found.template),
+        headroom=_headroom(found),
         room=room,
         held=adjustment.held,
         withheld=adjustment.withheld,
     )
+
+
+def _headroom(found: Workload) -> int | None:
+    """Return how many more replicas the workload's autoscaler may ask for."""
+    scaler = found.measured.autoscaler
+    return None if scaler is None else max(scaler.most - (found.replicas or 0), 0)
 
 
 def unsized_buffer_status(reason: str, message: str, *, generation: int, pending: bool = False) -> CapacityBufferStatus:
@@ -160,7 +141,7 @@ def _strategy_in_force(arrivals: ScaleUp | None, strategy: Strategy | None) -> s
 
 def _sizing(arrivals: ScaleUp | None, bounds: Bounds, result: Size) -> SizingStatus:
     return SizingStatus(
-        method="Mean" if arrivals is not None else "Fixed",
+        method=_method(arrivals),
         scale_up_rate=rate_text(arrivals.rate) if arrivals is not None else "",
         standby_resume_latency=duration_text(arrivals.resume) if arrivals is not None else "",
         cold_node_latency=duration_text(arrivals.cold) if arrivals is not None else "",
@@ -171,6 +152,12 @@ def _sizing(arrivals: ScaleUp | None, bounds: Bounds, result: Size) -> SizingSta
         room=_stored(result.room),
         explanation=result.explanation,
     )
+
+
+def _method(arrivals: ScaleUp | None) -> MethodInForce:
+    if arrivals is None:
+        return "Fixed"
+    return arrivals.method.name if arrivals.method is not None else "Mean"
 
 
 def _stored(count: int | None) -> int | None:

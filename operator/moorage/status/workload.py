@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from moorage.buffer.measured import NOTHING_MEASURED, Measured
 from moorage.objects import PodSpec
 
 
@@ -30,6 +31,10 @@ class Workload:
     """What came of trying the template; None when there was nothing to try, as for the shape of a pod that exists."""
     generation: int | None = None
     """The metadata.generation of a PodTemplate; None for a workload."""
+    selector: str = ""
+    """The labels of its pods, as a request takes them; empty when they are not told."""
+    measured: Measured = NOTHING_MEASURED
+    """What was measured of its pods and of the nodes that came for them."""
 
 
 @dataclass(frozen=True, slots=True)

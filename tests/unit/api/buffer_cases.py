@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from tests.unit.api.case import NEGATIVE, NOT_QUANTITY, Case
+from tests.unit.api.sizing_cases import SIZINGS
 
 RATE = (
     'is not a rate: write pods per second as a number, such as 2 or "0.5", or with a unit of time, such as "120/m" or '
-    '"90/h"; at most 9 digits before and after the point'
+    '"90/h"; at most 9 digits before and after the point; or Measured'
 )
 DURATION = "is not a duration: write a number and a unit (ms, s, m, h), such as 30s, 1m30s or 500ms"
+DURATION_OR_MEASURED = f"{DURATION}; or Measured"
 NO_COLD_START = "must be more than zero: without a cold start nothing needs to stand ready"
 NEEDS_SIZE = "a buffer with podTemplateRef needs a size: give sizing, replicas or limits"
 ONE_SHAPE = "give one of podTemplateRef, scalableRef and selector: each sets the shape of a unit"
@@ -72,6 +74,7 @@ def _not_text(field: str, value: int) -> dict[str, Any]:
 
 
 BUFFERS = [
+    *SIZINGS,
     Case("neither a shape nor a size", {}),
     Case("the hybrid of the documentation", {**WORKLOAD, **_sizing()}),
     Case(
@@ -199,7 +202,11 @@ BUFFERS = [
         ]
     ),
     *(
-        Case(f"resume {text!r}", {**WORKLOAD, **_sizing(resume=text)}, _at_sizing("standbyResumeLatency", DURATION))
+        Case(
+            f"resume {text!r}",
+            {**WORKLOAD, **_sizing(resume=text)},
+            _at_sizing("standbyResumeLatency", DURATION_OR_MEASURED),
+        )
         for text in ("30", "soon", "", "s", "1d", "30 s", "1m 30s", "+30s", "PT30S", "123456s")
     ),
     *(

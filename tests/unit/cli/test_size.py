@@ -36,6 +36,7 @@ def test_rate_and_latencies_answer_at_once(moorage: Moorage) -> None:
         "standby": 120,
         "method": "Mean",
         "boundBy": "rate",
+        "attained": {"percentile": 33.45, "maxWait": "0s"},
         "explanation": "active 60 = 2 pods/s x 30s; standby 120 = 2 pods/s x 90s - 60",
     }
 

@@ -1,0 +1,186 @@
+"""Follows the pods of the workloads whose demand or latencies are to be measured, and the nodes they wait for.
+
+Nothing is followed for buffers whose values are all given. What was learnt is kept in the buffers' status and is taken
+up again after a restart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+from moorage.api.capacitybuffer import CapacityBufferSpec
+from moorage.api.sizing import MEASURED
+from moorage.buffer.measured import NOTHING_MEASURED, Measured
+from moorage.buffer.newcomers import Newcomers
+from moorage.buffer.sizing import SizingError
+from moorage.cluster.arrivals import Arrival, NodeBirth, NodeBirths, read_arrival, read_birth
+from moorage.cluster.autoscalers import Autoscalers
+from moorage.cluster.client import Client
+from moorage.cluster.feed import Feed, Pace
+from moorage.cluster.gauge import Gauge, Memory
+from moorage.status.sizing import record_windows
+from moorage.status.workload import Workload
+
+logger = logging.getLogger(__name__)
+
+BufferKey = tuple[str, str]
+
+_TICK_SECONDS = 1.0
+_PUBLISH_SECONDS = 10.0
+"""How often sizes follow what is measured: each time is a write of status."""
+_RECORD_SECONDS = 30.0
+"""How often what is to outlive a restart is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A buffer that has something measured, and the pods to measure it by."""
+
+    spec: CapacityBufferSpec
+    selector: str
+
+
+def is_measured(spec: CapacityBufferSpec) -> bool:
+    """Whether a spec asks for anything that is measured by pods."""
+    sizing = spec.sizing
+    if sizing is None:
+        return False
+    values = (sizing.scale_up_rate, sizing.standby_resume_latency, sizing.cold_node_latency)
+    return sizing.method == "Observed" or MEASURED in values
+
+
+@dataclass(slots=True)
+class _Followed:
+    """A workload that is measured now."""
+
+    need: Need
+    gauge: Gauge
+    task: asyncio.Task[None]
+    published: Measured = NOTHING_MEASURED
+    published_at: float = 0.0
+    record: str = ""
+    recorded_at: float = 0.0
+
+
+@dataclass(slots=True)
+class Measuring:
+    """What is measured, by buffer. `needs` returns what is to be measured, `changed` is called with a buffer."""
+
+    client: Client
+    needs: Callable[[], Mapping[BufferKey, Need]]
+    changed: Callable[[BufferKey], None]
+    autoscalers: Autoscalers
+    clusterwide: bool = True
+    now: Callable[[], float] = time.time
+    _stored: dict[BufferKey, str] = field(default_factory=dict)
+    _followed: dict[BufferKey, _Followed] = field(default_factory=dict)
+    _births: NodeBirths = field(default_factory=NodeBirths)
+
+    def begin(self, key: BufferKey, status: Mapping[str, Any]) -> None:
+        """Learn of a buffer; what its status holds was learnt before a restart."""
+        record = ((status.get("sizing") or {}).get("measured") or {}).get("record")
+        if record and key not in self._followed:
+            self._stored.setdefault(key, record)
+
+    def end(self, key: BufferKey) -> None:
+        """Forget a buffer that was deleted."""
+        self._stored.pop(key, None)
+        self._unfollow(key)
+
+    def complete(self, key: BufferKey, found: Workload, target: tuple[str, str] | None) -> Workload:
+        """Add what is measured of a workload; `target` is its kind and name, for its autoscaler."""
+        followed = self._followed.get(key)
+        measured = followed.published if followed is not None else NOTHING_MEASURED
+        if target is not None:
+            scaler = self.autoscalers.of(key[0], target, replicas=found.replicas or 0)
+            measured = replace(measured, autoscaler=scaler)
+        return replace(found, measured=measured) if measured != NOTHING_MEASURED else found
+
+    def record(self, key: BufferKey) -> str:
+        """Return what is to outlive a restart; empty when there is nothing."""
+        followed = self._followed.get(key)
+        return followed.record if followed is not None and followed.record else self._stored.get(key, "")
+
+    async def run(self) -> None:
+        """Measure until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            births: asyncio.Task[None] | None = None
+            while True:
+                try:
+                    needs = self.needs()
+                    if needs and births is None and self.clusterwide:
+                        feed = Feed[NodeBirth](
+                            self.client, "/api/v1/nodes", read_birth, self._births, pace=Pace(verify=0)
+                        )
+                        births = tasks.create_task(feed.run(), name="births of nodes")
+                    self._arrange(needs, tasks)
+                    for key in list(self._followed):
+                        self._advance(key)
+                except Exception:
+                    logger.exception("what is measured of workloads could not be found out")  # a bug; all else goes on
+                await asyncio.sleep(_TICK_SECONDS)
+
+    def _arrange(self, needs: Mapping[BufferKey, Need], tasks: asyncio.TaskGroup) -> None:
+        for key in self._followed.keys() - needs.keys():
+            self._unfollow(key)
+        for key, need in needs.items():
+            followed = self._followed.get(key)
+            if followed is not None and followed.need.selector == need.selector:
+                followed.need = need
+                continue
+            windows = self._windows(need, NOTHING_MEASURED)
+            if windows is None:
+                continue
+            memory = Memory.read(self._stored.get(key, "")) if followed is None else followed.gauge.memory
+            if memory is None:
+                memory = Memory.new(*windows, self.now())
+            self._unfollow(key)
+            self._followed[key] = self._follow(key, need, memory, tasks)
+
+    def _follow(self, key: BufferKey, need: Need, memory: Memory, tasks: asyncio.TaskGroup) -> _Followed:
+        counting = need.spec.sizing.count if need.spec.sizing is not None else ()
+        newcomers = Newcomers(rollouts="Rollouts" in counting, replacements="Replacements" in counting)
+        gauge = Gauge(memory, self._births if self.clusterwide else None, newcomers=newcomers)
+        path = f"/api/v1/namespaces/{key[0]}/pods"
+        feed = Feed[Arrival](self.client, path, read_arrival, gauge, label_selector=need.selector, pace=Pace(verify=0))
+        task = tasks.create_task(feed.run(), name=f"pods that {key[0]}/{key[1]} is measured by")
+        return _Followed(need, gauge, task)
+
+    def _unfollow(self, key: BufferKey) -> None:
+        followed = self._followed.pop(key, None)
+        if followed is not None:
+            followed.task.cancel()
+
+    def _advance(self, key: BufferKey) -> None:
+        followed, now = self._followed[key], self.now()
+        gauge = followed.gauge
+        gauge.advance(now)
+        if not gauge.listed or now - followed.published_at < _PUBLISH_SECONDS:
+            return
+        followed.published_at = now
+        measured = gauge.measured(now)
+        windows = self._windows(followed.need, measured)
+        if windows is not None and _differ(windows, (gauge.memory.demand.near, gauge.memory.demand.far)):
+            gauge.memory.demand.rewindow(*windows)
+            measured = gauge.measured(now)
+        if now - followed.recorded_at >= _RECORD_SECONDS:
+            followed.recorded_at, followed.record = now, gauge.record()
+        followed.published = measured
+        self.changed(key)
+
+    def _windows(self, need: Need, measured: Measured) -> tuple[Fraction, Fraction] | None:
+        try:
+            return record_windows(need.spec, measured)
+        except (SizingError, ValueError):
+            return None
+
+
+def _differ(one: tuple[Fraction, Fraction], other: tuple[Fraction, Fraction]) -> bool:
+    """Whether windows differ enough to count anew: latencies are measured again and again, and never quite the same."""
+    return any(abs(a - b) > max(Fraction(2), b / 10) for a, b in zip(one, other, strict=True))
