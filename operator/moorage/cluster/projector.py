@@ -14,7 +14,7 @@ from moorage.cluster.client import Client, delete_if_there
 from moorage.cluster.errors import ClusterError
 from moorage.cluster.worklist import Worklist
 from moorage.quota.native import NativeQuota
-from moorage.quota.projection import MANAGED_BY, Owner, Part, Projection, edits, projected_name, removal
+from moorage.quota.projection import MANAGED_BY, Owner, Part, Projection, edits, is_mark, projected_name, removal
 
 logger = logging.getLogger(__name__)
 
@@ -145,8 +145,10 @@ class Projector:
         assert plan.projection is not None
         document = plan.projection.document(plan.owner)
         path = _path(plan)
-        if held is not None and (patch := removal(plan.projection, {"hard": held.hard})) is not None:
-            # First, since with some limits the API server refuses our scopes.
+        # First, since with some limits the API server refuses our scopes. What stands for these changes together with
+        # them: for nothing else the API server counts anew.
+        limits = {name: amount for name, amount in held.hard.items() if not is_mark(name)} if held is not None else {}
+        if (patch := removal(plan.projection, {"hard": limits})) is not None:
             await self._client.patch(path, patch)
         stored = await self._client.apply(path, document)
         if (patch := removal(plan.projection, stored["spec"])) is not None:

@@ -201,10 +201,15 @@ def why_not_in_force(wanted: Projection, held: NativeQuota) -> str:
         )
     if lagging := sorted(name for name, amount in wanted.hard.items() if held.hard_in_force.get(name) != amount):
         return f"its status does not say {_listed(lagging)} yet"
-    uncounted = sorted(name for name in wanted.hard if not name.endswith(_MARK) and name not in held.used)
+    uncounted = sorted(name for name in wanted.hard if not is_mark(name) and name not in held.used)
     if uncounted:
         return f"the API server does not count {_listed(uncounted)}"
     return ""
+
+
+def is_mark(name: str) -> bool:
+    """Tell whether a name in `hard` stands for the scopes."""
+    return name.endswith(_MARK)
 
 
 def _mark(requirements: frozenset[Requirement]) -> dict[str, int]:
