@@ -4,7 +4,7 @@
 
 CNI and KARPENTER are folders with the sources of aws/amazon-vpc-cni-k8s and aws/karpenter-provider-aws, at the versions
 that are wanted; DOCS is Karpenter's page of instance types when it is not in KARPENTER. The same sources give the same
-file. Sources state in instances.py then.
+file. Write their versions into instances.py then.
 """
 
 from __future__ import annotations

@@ -101,6 +101,9 @@ class TestBuffers:
         found = fits(analyse(Subnet(IPv4Network("10.0.0.0/24"))), plan)
         assert f"nodes that fit={found.nodes} (14 blocks)" in CASES["C264"]["expect_other"]
         assert (found.nodes_at_worst, found.bound_by) == (1, "prefixes")
+        assert "second node gets 6 prefixes (96 IPs)" in CASES["C264"]["note"]
+        spoiled = fits(analyse(Subnet(IPv4Network("10.0.0.0/24"), {IPv4Address("10.0.0.200"): ""})), plan)
+        assert (spoiled.nodes, spoiled.pods) == (1, 108 + 96)
 
     def test_a_22_holds_at_worst_31_idle_nodes_on_prefixes(self) -> None:
         instance = instance_types()["m5.large"]
