@@ -34,7 +34,7 @@ StartOperator = Callable[..., OperatorProcess]
 def settled(crds: Cluster, namespace: str) -> str:
     """A namespace with a quota over two pods and a sized buffer."""
     crds.apply(
-        quota(hard=HARD),
+        quota(hard=HARD, buffers="Ignore"),
         pod("a", cpu="500m"),
         pod("b", cpu="500m"),
         pod_template(),
@@ -71,7 +71,7 @@ def test_a_restart_writes_nothing_when_nothing_changed(
     assert operator.returncode == 0
     operator.start_and_wait()
     # A later change shows that the restarted operator has been through both objects.
-    crds.apply(quota("later", hard={"pods": 1000}), namespace=settled)
+    crds.apply(quota("later", hard={"pods": 1000}, buffers="Ignore"), namespace=settled)
     wait_for_status(crds, settled, "nsq/later", {"used": {"pods": "2"}})
     after = {each: crds.get("-n", settled, each)["metadata"]["resourceVersion"] for each in before}
     assert after == before
@@ -103,7 +103,7 @@ def test_what_happened_while_it_was_down_is_caught_up(
     _wait_until_counted(crds, settled)
     operator.kill()
     crds.kubectl("delete", "pod", "-n", settled, "a", "--grace-period=0", "--force")
-    crds.apply(pod("c", cpu="100m"), quota(hard={"requests.cpu": 8}), namespace=settled)
+    crds.apply(pod("c", cpu="100m"), quota(hard={"requests.cpu": 8}, buffers="Ignore"), namespace=settled)
     crds.kubectl("delete", "cbuf", "-n", settled, "buffer", "--timeout=5s")
     operator.start_and_wait()
     wait_for_status(crds, settled, "nsq/quota", {"used": {"requests.cpu": "600m"}, "observedGeneration": 2})
@@ -129,7 +129,7 @@ def test_a_status_that_someone_edits_is_put_right(crds: Cluster, settled: str, s
 
 def test_only_the_named_namespaces_are_touched(crds: Cluster, settled: str, start_operator: StartOperator) -> None:
     with crds.namespace() as other:
-        crds.apply(quota(hard=HARD), namespace=other)
+        crds.apply(quota(hard=HARD, buffers="Ignore"), namespace=other)
         start_operator("-n", settled)
         _wait_until_counted(crds, settled)
         assert status_of(crds, other, "nsq/quota") == {}
@@ -155,7 +155,7 @@ def test_an_api_server_restart_is_survived_and_nothing_is_missed(
     own_control_plane.restart("kube-apiserver")
     crds.apply(pod("c", cpu="500m"), namespace=settled)
     wait_for_status(crds, settled, "nsq/quota", {"used": {"requests.cpu": "1500m", "pods": "3"}}, timeout=30)
-    crds.apply(quota(hard={"pods": 5}), namespace=settled)
+    crds.apply(quota(hard={"pods": 5}, buffers="Ignore"), namespace=settled)
     wait_for_status(crds, settled, "nsq/quota", {"observedGeneration": 2, "used": {"pods": "3"}}, timeout=60)
     assert operator.pid == process
     assert operator.running
