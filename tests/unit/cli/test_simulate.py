@@ -68,6 +68,25 @@ def test_times_come_from_counts_and_from_dates(moorage: Moorage) -> None:
     assert (dates["pods"], dates["seconds"]) == (2, 90.5 - 60 + 60)
 
 
+def test_the_history_of_a_live_workload_is_that_of_its_pods(moorage: Moorage) -> None:
+    size = ["--active", "2", "--standby", "0", *LATENCIES, "-o", "json"]
+    pods = [
+        {
+            "kind": "Pod",
+            "apiVersion": "v1",
+            "metadata": {"name": f"p{at}", "creationTimestamp": f"2026-01-31T10:00:{at:02}Z"},
+        }
+        for at in (7, 3, 5)
+    ]
+    answer = moorage(
+        "simulate", "--pods", "-", *size, stdin=json.dumps({"kind": "List", "apiVersion": "v1", "items": pods})
+    )
+    assert (answer.json["pods"], answer.json["tiers"]["cold"]) == (3, 1)
+    assert answer.json["waitSeconds"]["max"] == 86.0
+    bare = moorage("simulate", "--pods", "-", *size, stdin="kind: Pod\nmetadata: {name: a}\n")
+    assert "--pods: - holds no pods of a cluster" in bare.err
+
+
 def test_whole_nodes_and_what_suspended_ones_hold(moorage: Moorage) -> None:
     more = ["--units-per-node", "8", "--addresses", "2", "--disk", "16"]
     answer = moorage("simulate", "--profile", "2:60", *MEAN_SIZE, *more, "-o", "json").json
