@@ -167,7 +167,7 @@ def test_json_is_valid_for_a_single_pod(moorage: Moorage) -> None:
         (["--poisson", "1", "--duration", "soon"], "", "--duration: 'soon' is not a duration"),
         (["--poisson", "99999999", "--duration", "24h"], "", "are more than can be simulated"),
         (["--poisson", "1", "--profile", "1:2"], "", "not several"),
-        ([], "", "say how pods come with one of --profile, --trace, --poisson"),
+        ([], "", "say how pods come with one of --profile, --trace, --pods, --poisson"),
         (["--profile", "5"], "", "--profile: '5' is not rate:seconds; write such as 5:600"),
         (["--profile", "0:60"], "", "--profile: no pods come"),
         (["--profile", "1:x"], "", "--profile: 'x' is not a number"),
