@@ -141,6 +141,17 @@ def test_three_charts_are_drawn_the_same_each_time(moorage: Moorage, tmp_path: P
             assert title in text
 
 
+def test_long_runs_show_their_progress_on_a_terminal_and_nowhere_else(
+    moorage: Moorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ["simulate", "--poisson", "1", "--duration", "1m", *MEAN_SIZE, "--runs", "5", "-o", "json"]
+    assert moorage(*asked).err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    answer = moorage(*asked)
+    assert "simulating" in answer.err
+    assert answer.json["runs"] == 5
+
+
 def test_json_is_valid_for_a_single_pod(moorage: Moorage) -> None:
     answer = moorage("simulate", "--trace", "-", *MEAN_SIZE, "-o", "json", stdin="5\n")
     assert json.loads(answer.out)["pods"] == 1
