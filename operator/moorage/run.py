@@ -24,6 +24,7 @@ from moorage.cluster.definitions import Definitions
 from moorage.cluster.errors import ClusterError
 from moorage.cluster.events import EventWriter
 from moorage.cluster.feed import Feed, Pace
+from moorage.cluster.history import History
 from moorage.cluster.reference import AnyReference
 from moorage.cluster.references import References
 from moorage.cluster.status_writer import StatusKey, StatusWriter
@@ -77,6 +78,8 @@ class Options:
     """How often objects are looked for whose deletion was missed."""
     webhook_port: int = 0
     """Port of the webhook that explains; 0 for none."""
+    prometheus: str = ""
+    """URL of the Prometheus that demand of the past is read from; empty: none."""
     system_namespace: str = ""
     """The operator's own, where its certificate is kept and nothing is enforced; empty: that of the service account,
     else `moorage-system`."""
@@ -118,6 +121,7 @@ class Operator:
             buffers.needs,
             lambda key: self.state.buffer_due(*key),
             self.autoscalers,
+            history=History(options.prometheus) if options.prometheus else None,
             clusterwide=not options.namespaces,
         )
         self.provisioning = self.state.provisioning = Provisioning(

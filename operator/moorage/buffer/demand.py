@@ -7,7 +7,7 @@ is kept is bounded: counts of two fortnights, peaks of ninety days, and the pods
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -58,6 +58,15 @@ class Demand:
         self._peaks: dict[int, int] = {}
         self._week: dict[int, int] = {}
         self._grain = 0
+
+    @classmethod
+    def of_history(cls, near: Fraction, far: Fraction, times: Sequence[int], *, now: float) -> Demand:
+        """Return what would be known if all of these had been watched; `times` are sorted, in seconds."""
+        demand = cls(near, far, began=times[0] if times else now)
+        for at, second in enumerate(times):
+            demand.add(str(at), second)
+        demand.advance(now + SETTLE_SECONDS)
+        return demand
 
     def add(self, uid: str, second: int) -> None:
         """Note a pod that came in that second; one that is older than what is counted was counted, or is too late."""

@@ -130,15 +130,16 @@ def _unit_hours(path: Path) -> dict[str, float]:
     if not path.times:
         return {"active": 0.0, "standby": 0.0}
     begin, end, setup = path.times[0], _end(path), path.setup
+    there = bisect_right(path.available, end | 1)
     taken = sum(path.times) + sum([wait & ~1 for wait in path.waits if wait])
-    there = path.available[: bisect_right(path.available, end | 1)]
-    idle = setup.active + len(there) - len(path.times)
-    active = taken + idle * end - setup.active * begin - sum(there)
-    stock = [begin] * setup.standby + list(path.fresh[: bisect_right(path.fresh, end)])
-    left = path.left[: len(stock)]
-    standby = sum(left) + (len(stock) - len(left)) * end - sum(stock)
-    # A new node that finds a replacement waiting is never in standby, so what came later than it was taken is nothing.
-    standby += sum([came - time for time, came in zip(left, stock, strict=False) if came > time])
+    came = setup.active * begin + sum(path.available) - sum(path.available[there:])
+    active = taken + (setup.active + there - len(path.times)) * end - came
+    # The n-th unit of standby is the n-th to leave; a new node that finds a replacement waiting is never in standby.
+    first, later = path.left[: setup.standby], path.left[setup.standby :]
+    standby = sum(first) - len(first) * begin + (setup.standby - len(first)) * (end - begin)
+    standby += sum([left - came for left, came in zip(later, path.fresh, strict=False) if left > came])
+    unused = path.fresh[len(later) : bisect_right(path.fresh, end)]
+    standby += len(unused) * end - sum(unused)
     hours = NANOSECONDS * 3600
     return {"active": active / hours, "standby": standby / hours}
 

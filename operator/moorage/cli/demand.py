@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
@@ -13,15 +14,18 @@ from moorage.buffer.arrivals import BatchSizes
 from moorage.buffer.burst import Autoscaler
 from moorage.buffer.generate import Segment, diurnal, mmpp, poisson, profile, ramp
 from moorage.buffer.rate import parse_duration, parse_rate
+from moorage.buffer.recorded import NANOSECONDS
+from moorage.cli.documents import read_documents
 from moorage.cli.errors import BadInput
 from moorage.cli.trace import read_trace
 
 _MOST_PODS = 50_000_000
-_SOURCES = ("profile", "trace", "poisson", "mmpp", "diurnal", "hpa")
+_SOURCES = ("profile", "trace", "pods", "poisson", "mmpp", "diurnal", "hpa")
 
 _OPTIONS = (
     click.option("--profile", help="Rates one after the other, rate:seconds: 5:600,30:180,0:360."),
     click.option("--trace", help="CSV of times, or of times and counts; - for standard input."),
+    click.option("--pods", help="Pods as kubectl get pods -o json prints them: when they were made; - for stdin."),
     click.option("--poisson", help="Pods per second that come at random."),
     click.option("--mmpp", help="Rates that take turns at random, rate:mean seconds: 5:60,0.1:1800."),
     click.option("--diurnal", help="A rate that swings over the day, mean:peak, such as 0.5:2."),
@@ -119,6 +123,22 @@ def _trace(text: str, _: Fraction, __: Mapping[str, Any]) -> Demand:
     return Demand(lambda _: times, is_random=False)
 
 
+def _pods(text: str, _: Fraction, __: Mapping[str, Any]) -> Demand:
+    made = [each.metadata.get("creationTimestamp") for each in read_documents([text]) if each.kind == "Pod"]
+    if not all(made) or not made:
+        raise BadInput(f"--pods: {text} holds no pods of a cluster; give what kubectl get pods -o json prints")
+    moments = sorted(_moment(stamp) for stamp in made)
+    times = [(moment - moments[0]) * NANOSECONDS for moment in moments]
+    return Demand(lambda _: times, is_random=False)
+
+
+def _moment(stamp: Any) -> int:
+    try:
+        return int((stamp if isinstance(stamp, datetime) else datetime.fromisoformat(str(stamp))).timestamp())
+    except ValueError:
+        raise BadInput(f"--pods: {stamp!r} is not when a pod was made; it is written as 2026-01-31T10:15:00Z") from None
+
+
 _READERS: dict[str, Callable[..., Demand]] = {
     "poisson": _poisson,
     "profile": _profile,
@@ -126,6 +146,7 @@ _READERS: dict[str, Callable[..., Demand]] = {
     "diurnal": _diurnal,
     "hpa": _hpa,
     "trace": _trace,
+    "pods": _pods,
 }
 
 

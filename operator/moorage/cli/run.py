@@ -48,6 +48,11 @@ from moorage.backends.plan import PAUSE_IMAGE
     help="Port of the webhook that explains refusals (HTTPS); 0 for none.",
 )
 @click.option(
+    "--prometheus",
+    default="",
+    help="URL of a Prometheus with kube-state-metrics, for demand of the past; empty for none.",
+)
+@click.option(
     "--system-namespace",
     default="",
     help="Where the webhook's certificate is kept. Default: the pod's own namespace, else moorage-system.",
@@ -66,6 +71,7 @@ def run(  # noqa: PLR0913 - one for each flag
     pause_image: str,
     verify_interval: float,
     webhook_port: int,
+    prometheus: str,
     system_namespace: str,
 ) -> int:
     """Run the operator until it is told to end (Ctrl-C or SIGTERM).
@@ -95,6 +101,7 @@ def run(  # noqa: PLR0913 - one for each flag
             pause_image=pause_image,
         ),
         webhook_port=webhook_port,
+        prometheus=prometheus,
         system_namespace=system_namespace,
     )
     try:

@@ -180,7 +180,7 @@ class Buffers:
                 continue
             workload = self._resolve(known.reference)
             if isinstance(workload, Workload) and workload.selector:
-                found[key] = Need(known.spec, workload.selector)
+                found[key] = Need(known.spec, workload.selector, known.reference)
         return found
 
     def scaled_namespaces(self) -> set[str]:

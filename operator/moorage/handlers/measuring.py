@@ -16,6 +16,7 @@ from typing import Any
 
 from moorage.api.capacitybuffer import CapacityBufferSpec
 from moorage.api.sizing import MEASURED
+from moorage.buffer.demand import Demand
 from moorage.buffer.measured import NOTHING_MEASURED, Measured
 from moorage.buffer.newcomers import Newcomers
 from moorage.buffer.sizing import SizingError
@@ -24,6 +25,8 @@ from moorage.cluster.autoscalers import Autoscalers
 from moorage.cluster.client import Client
 from moorage.cluster.feed import Feed, Pace
 from moorage.cluster.gauge import Gauge, Memory
+from moorage.cluster.history import History, HistoryError
+from moorage.cluster.reference import AnyReference, Reference
 from moorage.status.sizing import record_windows
 from moorage.status.workload import Workload
 
@@ -34,6 +37,7 @@ BufferKey = tuple[str, str]
 _TICK_SECONDS = 1.0
 _PUBLISH_SECONDS = 10.0
 """How often sizes follow what is measured: each time is a write of status."""
+_HISTORY_ATTEMPTS, _HISTORY_SECONDS = 5, 30.0
 _RECORD_SECONDS = 30.0
 """How often what is to outlive a restart is written."""
 
@@ -44,6 +48,7 @@ class Need:
 
     spec: CapacityBufferSpec
     selector: str
+    reference: AnyReference
 
 
 def is_measured(spec: CapacityBufferSpec) -> bool:
@@ -76,6 +81,8 @@ class Measuring:
     needs: Callable[[], Mapping[BufferKey, Need]]
     changed: Callable[[BufferKey], None]
     autoscalers: Autoscalers
+    history: History | None = None
+    """Where demand is read from that came before we looked; None: nowhere."""
     clusterwide: bool = True
     now: Callable[[], float] = time.time
     _stored: dict[BufferKey, str] = field(default_factory=dict)
@@ -138,10 +145,13 @@ class Measuring:
             if windows is None:
                 continue
             memory = Memory.read(self._stored.get(key, "")) if followed is None else followed.gauge.memory
+            is_new = memory is None
             if memory is None:
                 memory = Memory.new(*windows, self.now())
             self._unfollow(key)
             self._followed[key] = self._follow(key, need, memory, tasks)
+            if is_new and self.history is not None and isinstance(need.reference, Reference):
+                tasks.create_task(self._read_history(self.history, need.reference, memory), name=f"history {key}")
 
     def _follow(self, key: BufferKey, need: Need, memory: Memory, tasks: asyncio.TaskGroup) -> _Followed:
         counting = need.spec.sizing.count if need.spec.sizing is not None else ()
@@ -151,6 +161,21 @@ class Measuring:
         feed = Feed[Arrival](self.client, path, read_arrival, gauge, label_selector=need.selector, pace=Pace(verify=0))
         task = tasks.create_task(feed.run(), name=f"pods that {key[0]}/{key[1]} is measured by")
         return _Followed(need, gauge, task)
+
+    async def _read_history(self, history: History, reference: Reference, memory: Memory) -> None:
+        """Put the demand of the past in front of what was seen since, which it holds as well."""
+        for attempt in range(_HISTORY_ATTEMPTS):
+            try:
+                times = await history.created(reference)
+            except HistoryError as error:
+                logger.warning("the history of %s in %s cannot be read: %s", reference, reference.namespace, error)
+                await asyncio.sleep(_HISTORY_SECONDS * (attempt + 1))
+                continue
+            if times:
+                before = memory.demand
+                memory.demand = Demand.of_history(before.near, before.far, times, now=self.now())
+                logger.info("%d pods of %s in %s are known from history", len(times), reference, reference.namespace)
+            return
 
     def _unfollow(self, key: BufferKey) -> None:
         followed = self._followed.pop(key, None)

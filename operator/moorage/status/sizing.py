@@ -10,9 +10,9 @@ from moorage.api.sizing import MEASURED, ArrivalsSpec, CostSpec, SizingFallback
 from moorage.buffer.arrivals import Arrivals, BatchSizes, batch_mean_of
 from moorage.buffer.burst import Burst, Ramp
 from moorage.buffer.cost import Penalties, Prices
-from moorage.buffer.measured import ENOUGH_DAYS, ENOUGH_SAMPLES, Measured, Quantiles
+from moorage.buffer.measured import ENOUGH_DAYS, ENOUGH_SAMPLES, Measured, Quantiles, days_needed
 from moorage.buffer.method import Method, Quantile, Record, Worst
-from moorage.buffer.promise import Latencies, Promise
+from moorage.buffer.promise import Latencies, Promise, percent_text
 from moorage.buffer.rate import parse_duration, parse_rate, span_text
 from moorage.buffer.sizing import ScaleUp, SizingError, Strategy, tiers_of
 
@@ -67,8 +67,16 @@ def _with_method(found: Inputs, sizing: CapacityBufferSizing, measured: Measured
             span = span_text(recorded.days * 86_400)
             method = Record(recorded.pairs, promise, _wait(sizing), prices=found.prices, source=span)
             if recorded.days < ENOUGH_DAYS:
-                found = replace(found, few_days=f"the record is {span} long, and demand has the rhythm of a week")
+                found = replace(found, few_days=_few_days(span, promise))
     return replace(found, scale_up=replace(found.scale_up, method=method))
+
+
+def _few_days(span: str, promise: Promise | None) -> str:
+    text = f"the record is {span} long, and demand has the rhythm of a week"
+    if promise is None:
+        return text
+    days = days_needed(promise.level)
+    return f"{text}; the peak that {percent_text(promise.level)}% of days keep below shows in {days} days"
 
 
 def record_windows(spec: CapacityBufferSpec, measured: Measured) -> tuple[Fraction, Fraction] | None:

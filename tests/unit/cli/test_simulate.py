@@ -68,6 +68,25 @@ def test_times_come_from_counts_and_from_dates(moorage: Moorage) -> None:
     assert (dates["pods"], dates["seconds"]) == (2, 90.5 - 60 + 60)
 
 
+def test_the_history_of_a_live_workload_is_that_of_its_pods(moorage: Moorage) -> None:
+    size = ["--active", "2", "--standby", "0", *LATENCIES, "-o", "json"]
+    pods = [
+        {
+            "kind": "Pod",
+            "apiVersion": "v1",
+            "metadata": {"name": f"p{at}", "creationTimestamp": f"2026-01-31T10:00:{at:02}Z"},
+        }
+        for at in (7, 3, 5)
+    ]
+    answer = moorage(
+        "simulate", "--pods", "-", *size, stdin=json.dumps({"kind": "List", "apiVersion": "v1", "items": pods})
+    )
+    assert (answer.json["pods"], answer.json["tiers"]["cold"]) == (3, 1)
+    assert answer.json["waitSeconds"]["max"] == 86.0
+    bare = moorage("simulate", "--pods", "-", *size, stdin="kind: Pod\nmetadata: {name: a}\n")
+    assert "--pods: - holds no pods of a cluster" in bare.err
+
+
 def test_whole_nodes_and_what_suspended_ones_hold(moorage: Moorage) -> None:
     more = ["--units-per-node", "8", "--addresses", "2", "--disk", "16"]
     answer = moorage("simulate", "--profile", "2:60", *MEAN_SIZE, *more, "-o", "json").json
@@ -122,6 +141,17 @@ def test_three_charts_are_drawn_the_same_each_time(moorage: Moorage, tmp_path: P
             assert title in text
 
 
+def test_long_runs_show_their_progress_on_a_terminal_and_nowhere_else(
+    moorage: Moorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ["simulate", "--poisson", "1", "--duration", "1m", *MEAN_SIZE, "--runs", "5", "-o", "json"]
+    assert moorage(*asked).err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    answer = moorage(*asked)
+    assert "simulating" in answer.err
+    assert answer.json["runs"] == 5
+
+
 def test_json_is_valid_for_a_single_pod(moorage: Moorage) -> None:
     answer = moorage("simulate", "--trace", "-", *MEAN_SIZE, "-o", "json", stdin="5\n")
     assert json.loads(answer.out)["pods"] == 1
@@ -148,7 +178,7 @@ def test_json_is_valid_for_a_single_pod(moorage: Moorage) -> None:
         (["--poisson", "1", "--duration", "soon"], "", "--duration: 'soon' is not a duration"),
         (["--poisson", "99999999", "--duration", "24h"], "", "are more than can be simulated"),
         (["--poisson", "1", "--profile", "1:2"], "", "not several"),
-        ([], "", "say how pods come with one of --profile, --trace, --poisson"),
+        ([], "", "say how pods come with one of --profile, --trace, --pods, --poisson"),
         (["--profile", "5"], "", "--profile: '5' is not rate:seconds; write such as 5:600"),
         (["--profile", "0:60"], "", "--profile: no pods come"),
         (["--profile", "1:x"], "", "--profile: 'x' is not a number"),

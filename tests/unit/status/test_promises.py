@@ -150,6 +150,8 @@ def test_recorded_demand_is_covered_and_a_short_record_is_told() -> None:
     level = status(long, method="Observed", serviceLevel={"percentile": 90})
     assert (level.active.replicas if level.active else 0, level.replicas) == (90, 180)
     assert kept(level)[1] == "Kept"
+    early = status(short, method="Observed", serviceLevel={"percentile": 95})
+    assert kept(early)[2].endswith("the peak that 95% of days keep below shows in 59 days")
 
 
 def test_a_burst_needs_a_size_or_an_autoscaler() -> None:

@@ -1,0 +1,136 @@
+"""Workloads are followed for as long as something of them is measured, and taken up again where they were left."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from moorage.api import parse_capacity_buffer_spec
+from moorage.api.capacitybuffer import CapacityBufferSpec
+from moorage.cluster.autoscalers import Autoscalers
+from moorage.cluster.client import Client
+from moorage.cluster.history import History
+from moorage.cluster.reference import Reference
+from moorage.handlers.measuring import BufferKey, Measuring, Need, is_measured
+from moorage.status.workload import Workload
+from tests.unit.cluster.test_gauge import stamp
+from tests.unit.small_server import SmallServer, small_server, until
+
+KEY = ("team-a", "web")
+WEB = Reference("team-a", "apps", "Deployment", "web")
+PODS, NODES = "/api/v1/namespaces/team-a/pods", "/api/v1/nodes"
+HPAS = "/apis/autoscaling/v2/namespaces/team-a/horizontalpodautoscalers"
+NOW = 1_770_000_000
+
+
+def spec(**sizing: object) -> CapacityBufferSpec:
+    given = {"scaleUpRate": 2, "standbyResumeLatency": "30s", "coldNodeLatency": "90s"} | sizing
+    return parse_capacity_buffer_spec({"sizing": given})
+
+
+@dataclass
+class Watched:
+    """What measures, what it measures, and its clock."""
+
+    server: SmallServer
+    measuring: Measuring
+    needs: dict[BufferKey, Need] = field(default_factory=dict)
+    time: float = NOW
+    changed: list[BufferKey] = field(default_factory=list)
+
+    def pods(self) -> int:
+        return self.measuring.complete(KEY, Workload(None, 20), None).measured.pods
+
+
+class Remembered(History):
+    """A Prometheus that knows of forty pods."""
+
+    async def created(self, reference: Reference) -> list[int]:
+        assert reference == WEB
+        return [NOW - 3600 + at for at in range(40)]
+
+
+@asynccontextmanager
+async def watched(history: History | None = None, record: str = "") -> AsyncIterator[Watched]:
+    async with small_server() as (server, client):
+        server.collections |= {PODS: {}, NODES: {}, HPAS: {}}
+        found = Watched(server, _measuring(client, history))
+        found.measuring.needs = lambda: found.needs
+        found.measuring.changed = found.changed.append
+        found.measuring.now = lambda: found.time
+        if record:
+            found.measuring.begin(KEY, {"sizing": {"measured": {"record": record}}})
+        task = asyncio.create_task(found.measuring.run())
+        yield found
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def _measuring(client: Client, history: History | None) -> Measuring:
+    scalers = Autoscalers(client, lambda: ["team-a"], changed=lambda _: None)
+    return Measuring(client, dict, lambda _: None, scalers, history=history)
+
+
+async def test_pods_are_counted_and_a_record_takes_them_over_a_restart() -> None:
+    async with watched() as first:
+        first.needs[KEY] = Need(spec(scaleUpRate="Measured"), "app=web", WEB)
+        await until(lambda: bool(first.changed), "the pods listed")
+        for at in range(5):
+            first.server.put(PODS, f"p{at}", metadata={"creationTimestamp": stamp(NOW + 1 + at)})
+        first.time = NOW + 40
+        await until(lambda: first.pods() == 5, "all pods counted")
+        record = first.measuring.record(KEY)
+        assert record
+    async with watched(record=record) as again:
+        assert again.measuring.record(KEY) == record
+        again.time = NOW + 60
+        for at in range(7):
+            again.server.put(PODS, f"p{at}", metadata={"creationTimestamp": stamp(NOW + 1 + 8 * at)})
+        again.needs[KEY] = Need(spec(scaleUpRate="Measured"), "app=web", WEB)
+        await until(lambda: again.pods() == 7, "the new pods counted")
+
+
+async def test_what_came_before_is_known_from_history() -> None:
+    async with watched(Remembered("")) as found:
+        found.needs[KEY] = Need(spec(method="Observed"), "app=web", WEB)
+        await until(lambda: bool(found.changed), "the pods listed")
+        found.time = NOW + 20
+        await until(lambda: found.pods() == 40, "the pods of history counted")
+
+
+async def test_nothing_is_followed_for_a_buffer_that_is_gone() -> None:
+    async with watched() as found:
+        found.needs[KEY] = Need(spec(scaleUpRate="Measured"), "app=web", WEB)
+        await until(lambda: bool(found.changed), "the pods listed")
+        found.needs.clear()
+        found.measuring.end(KEY)
+        assert found.measuring.record(KEY) == ""
+        found.time = NOW + 40
+        assert found.pods() == 0
+
+
+async def test_autoscalers_are_found_by_what_they_scale() -> None:
+    async with small_server() as (server, client):
+        server.collections[HPAS] = {}
+        target = {"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "maxReplicas": 50}
+        server.put(HPAS, "web", spec=json.loads(json.dumps(target)))
+        changed: list[str] = []
+        scalers = Autoscalers(client, lambda: ["team-a"], changed=changed.append)
+        task = asyncio.create_task(scalers.run())
+        await until(lambda: changed == ["team-a"], "the autoscalers read")
+        found = scalers.of("team-a", ("Deployment", "web"), replicas=20)
+        assert found is not None
+        assert (found.replicas, found.most) == (20, 50)
+        assert scalers.of("team-a", ("Deployment", "other"), replicas=20) is None
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def test_only_what_asks_for_it_is_measured() -> None:
+    assert not is_measured(spec())
+    assert not is_measured(parse_capacity_buffer_spec({"replicas": 3}))
+    assert is_measured(spec(coldNodeLatency="Measured"))
+    assert is_measured(spec(method="Observed"))
