@@ -15,6 +15,9 @@ from moorage.buffer.arrivals import Windows
 STANDBY_PRICE = Fraction(1, 20)
 """What a standby unit costs of an active one when no prices are given."""
 
+_FINEST_PART = 1 << 24
+"""Into so many parts a size is divided at most when the cheapest is looked for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Promise:
@@ -59,24 +62,25 @@ class Counts:
 def cheapest(counts: Windows, level: Fraction, *, standby_price: Fraction = STANDBY_PRICE) -> Counts:
     """Return the cheapest split whose level is reached; `standby_price` is what standby costs of active, 0 to 1.
 
-    As the active part grows by one the total can only shrink, so each is walked once.
+    As the active part grows the total can only shrink, so each is walked once: by ones, and above some 16 million units
+    by parts of them, since millions of steps would keep everything else waiting.
     """
     wanted = 1 - float(1 - level) * (1 + counts.slack)
     active, least_total = counts.least_near(level), counts.least_far(level)
-    total = max(least_total, active)
+    total, step = max(least_total, active), max(least_total // _FINEST_PART, 1)
     while counts.level(active, total) < wanted and total < 2 * (least_total + active) + 64:
-        total += 1
+        total += step
     while counts.level(active, total) < wanted:  # only more active units help
-        active += 1
+        active += step
         total = max(total, active)
     best = Counts(active, total)
     while price(Counts(active, max(least_total, active)), standby_price) < price(best, standby_price):
-        while total > max(active, least_total) and counts.level(active, total - 1) >= wanted:
-            total -= 1
+        while total - step >= max(active, least_total) and counts.level(active, total - step) >= wanted:
+            total -= step
         found = Counts(active, max(total, active))
         if (price(found, standby_price), found.total) < (price(best, standby_price), best.total):
             best = found
-        active += 1
+        active += step
         total = max(total, active)
     return best
 
