@@ -27,30 +27,40 @@ class ExpectedQuotas:
         self._client = client
         self._paths = tuple(paths)
         self._arrived = arrived
-        self._expected: set[QuotaKey] | None = None
+        self._expected: dict[str, list[str]] | None = None
+        """Names by namespace."""
 
     @property
     def missing(self) -> int | None:
         """How many quotas have not been taken in; None while that is not known."""
         if self._expected is None:
             return None
-        self._expected = {key for key in self._expected if not self._arrived(key)}
-        return len(self._expected)
+        for namespace, names in self._expected.items():
+            names[:] = [name for name in names if not self._arrived((namespace, name))]
+        return sum(map(len, self._expected.values()))
 
     def awaits(self, namespace: str) -> bool:
-        """Whether there may be quotas of a namespace that have not been taken in."""
-        if self.missing is None or self._expected is None:
+        """Whether there may be quotas of a namespace that have not been taken in.
+
+        It is asked for each object that is taken in, so it looks no further than the first that is missing.
+        """
+        if self._expected is None:
             return True
-        return any(key[0] == namespace for key in self._expected)
+        names = self._expected.get(namespace, [])
+        while names and self._arrived((namespace, names[-1])):
+            names.pop()
+        return bool(names)
 
     async def run(self) -> None:
         """List the quotas and, after a time, expect none of them any more."""
         found: set[QuotaKey] = set()
         for path in self._paths:
             found |= await self._list(path)
-        self._expected = found
+        self._expected = {}
+        for namespace, name in found:
+            self._expected.setdefault(namespace, []).append(name)
         await asyncio.sleep(_PATIENCE_SECONDS)
-        self._expected = set()
+        self._expected = {}
 
     async def _list(self, path: str) -> set[QuotaKey]:
         attempts = self._client.backoff.attempts()

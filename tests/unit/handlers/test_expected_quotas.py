@@ -59,3 +59,24 @@ async def test_a_server_that_fails_is_asked_again() -> None:
         server.refusals.clear()
         await listed(expected)
         assert (expected.awaits("team-a"), expected.awaits("team-b")) == (True, False)
+
+
+async def test_waiting_costs_no_more_the_more_there_are() -> None:
+    stored = [{"metadata": {"namespace": "team-a", "name": f"quota-{number}"}} for number in range(500)]
+    async with small_server() as (server, client):
+        server.documents[PATH] = {"items": stored}
+        asked = 0
+
+        def arrived(key: QuotaKey) -> bool:
+            nonlocal asked
+            asked += 1
+            return False
+
+        expected = ExpectedQuotas(client, [PATH], arrived)
+        running = asyncio.create_task(expected.run())
+        await listed(expected)
+        asked = 0
+        assert all(expected.awaits("team-a") for _ in range(100))
+        assert asked == 100, "each object that is taken in asks, so all of them must not be gone through"
+        assert expected.missing == 500
+        running.cancel()
