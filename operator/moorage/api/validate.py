@@ -134,11 +134,16 @@ def _repeated(value: Any, schema: Schema, path: str) -> Iterator[Problem]:
     keys = schema.get("x-kubernetes-list-map-keys", ())
     seen = set()
     for at, entry in enumerate(value if keys else ()):
-        own = tuple(entry.get(key) for key in keys) if isinstance(entry, dict) else None
+        own = tuple(_comparable(entry.get(key)) for key in keys) if isinstance(entry, dict) else None
         if own is not None and own in seen:
-            named = ", ".join(f"{key} {_shown(part)}" for key, part in zip(keys, own, strict=True))
+            named = ", ".join(f"{key} {_shown(entry.get(key))}" for key in keys)
             yield Problem(f"{path}[{at}]", f"there is an entry with {named} already: put both into one")
         seen.add(own)
+
+
+def _comparable(part: Any) -> Any:
+    """Return a value that can be looked up, also of a key that is of a wrong type."""
+    return part if isinstance(part, str) else repr(part)
 
 
 def _parts(value: Any, schema: Schema, path: str) -> Iterator[tuple[Any, Schema, str]]:

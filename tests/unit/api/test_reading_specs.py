@@ -132,3 +132,9 @@ def test_the_error_tells_the_first_fault_apart_and_all_of_them_as_text() -> None
 @pytest.mark.parametrize("row", admission_rows(), ids=lambda row: row["id"])
 def test_upstream_specs_get_the_verdict_of_upstream(row: dict[str, str]) -> None:
     assert (problems_of(parse_capacity_buffer_spec, spec_of(row)) == set()) == is_accepted(row), row["note"]
+
+
+@pytest.mark.parametrize("kind", [[], {}, [[]], 1, None])
+def test_the_type_of_an_entry_may_be_anything_and_is_told(kind: Any) -> None:
+    spec = {"hard": {"pods": 1}, "limits": [{"type": kind, "max": {"cpu": 1}}, {"type": kind, "max": {"cpu": 1}}]}
+    assert "spec.limits[0].type" in {path for path, _ in problems_of(parse_namespace_quota_spec, spec)}
