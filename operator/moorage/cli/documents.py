@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import yaml
 
 from moorage.cli.errors import BadInput
+from moorage.cli.files import name_of, read_text
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -67,29 +67,31 @@ def read_documents(places: Iterable[str]) -> list[Document]:
 
     Raises BadInput.
     """
-    return [document for place in places for source, text in _texts(place) for document in _parse(source, text)]
+    return [document for place in places for document in _read(place)]
+
+
+def _read(place: str) -> Iterator[Document]:
+    """Yield the objects of one place. A list may be empty; a text may not, such as of a command that failed."""
+    bodies = [(source, body) for source, text in _texts(place) for body in _parse(source, text) if body is not None]
+    if not bodies:
+        raise BadInput(f"{place}: there is nothing in it")
+    for source, body in bodies:
+        yield from _objects(source, body)
 
 
 def _texts(place: str) -> Iterator[tuple[str, str]]:
-    if place == "-":
-        yield "standard input", sys.stdin.read()
-        return
     path = Path(place)
-    try:
-        if path.is_dir():
-            for each in sorted(path.iterdir()):
-                if each.suffix in _SUFFIXES:
-                    yield str(each), each.read_text(encoding="utf-8")
-        else:
-            yield place, path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise BadInput(f"{place} cannot be read: {reason}") from error
+    if place == "-" or not path.is_dir():
+        yield name_of(place), read_text(place)
+        return
+    for each in sorted(path.iterdir()):
+        if each.suffix in _SUFFIXES:
+            yield str(each), read_text(str(each))
 
 
-def _parse(source: str, text: str) -> Iterator[Document]:
+def _parse(source: str, text: str) -> list[Any]:
     try:
-        bodies = list(yaml.load_all(text, Loader=_LOADER))
+        return list(yaml.load_all(text, Loader=_LOADER))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
@@ -98,9 +100,6 @@ def _parse(source: str, text: str) -> Iterator[Document]:
         ) from error
     except (ValueError, RecursionError) as error:
         raise BadInput(f"{source} is neither YAML nor JSON: {error}") from error
-    for body in bodies:
-        if body is not None:
-            yield from _objects(source, body)
 
 
 def _objects(source: str, body: Any) -> Iterator[Document]:

@@ -13,10 +13,17 @@ def read_text(place: str) -> str:
 
     Raises BadInput.
     """
-    if place == "-":
-        return sys.stdin.read()
     try:
-        return Path(place).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        if place != "-":
+            return Path(place).read_text(encoding="utf-8")
+        text = sys.stdin.read()
+        text.encode()  # in the C locale, what is no text is read all the same
+    except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise BadInput(f"{place} cannot be read: {reason}") from error
+        raise BadInput(f"{name_of(place)} cannot be read: {reason}") from error
+    return text
+
+
+def name_of(place: str) -> str:
+    """Return how messages name a file."""
+    return "standard input" if place == "-" else place

@@ -58,6 +58,19 @@ class _Container(_Model, frozen=True):
     env: tuple[_Variable, ...] = ()
 
 
+class _PlacedPodSpec(_Model, frozen=True):
+    node_name: str | None = None
+
+
+class _PodStatus(_Model, frozen=True):
+    phase: str | None = None
+
+
+class _Pod(_Model, frozen=True):
+    spec: _PlacedPodSpec | None = None
+    status: _PodStatus | None = None
+
+
 class _PodSpec(_Model, frozen=True):
     containers: tuple[_Container, ...]
 
@@ -116,9 +129,9 @@ def _live(kubeconfig: str | None, context: str | None) -> list[Document]:
 
 def _pods_by_node(documents: list[Document]) -> Counter[str] | None:
     """Return how many pods each node has, which have not ended; None where there is no pod among the objects."""
-    pods = [each.body for each in documents if each.kind == "Pod"]
-    running = (each for each in pods if (each.get("status") or {}).get("phase") not in _FINISHED)
-    return Counter(str((each.get("spec") or {}).get("nodeName") or "") for each in running) if pods else None
+    pods = [convert(each, _Pod, each.body) for each in documents if each.kind == "Pod"]
+    running = (each for each in pods if each.status is None or each.status.phase not in _FINISHED)
+    return Counter(each.spec.node_name or "" if each.spec is not None else "" for each in running) if pods else None
 
 
 def _facts(document: Document, pods: Counter[str] | None) -> NodeFacts:

@@ -23,7 +23,7 @@ from moorage.cli.size_live import LiveBuffer, Named, live_buffer, live_options
 from moorage.cli.size_room import QuotaFiles, quota_options
 from moorage.objects import PodSpec
 from moorage.status.buffer_quotas import limited_by_quotas
-from moorage.status.capacitybuffer import buffer_size
+from moorage.status.capacitybuffer import buffer_size, unit_requests
 from moorage.status.promise import attained_status, never_refills, promise_cut
 from moorage.status.sizing import inputs, strategy_of
 from moorage.status.workload import Workload
@@ -191,6 +191,15 @@ def _spec_from_file(
     return spec, _workload(spec, others, workload_replicas, named=template is not None), buffers[0]
 
 
+def _shape(document: Document) -> PodSpec:
+    shape = read_template(document).spec
+    try:
+        unit_requests(shape)
+    except ValueError as error:
+        raise BadInput(f"{document.label}: the pod template's amounts: {error}") from error
+    return shape
+
+
 def _workload(
     spec: CapacityBufferSpec, documents: list[Document], workload_replicas: int | None, *, named: bool
 ) -> Workload:
@@ -203,10 +212,11 @@ def _workload(
     match = [each for each in documents if (each.kind, each.name) == (kind, name)]
     if named and not match:
         match = documents[:1]
-    shape: PodSpec | None = read_template(match[0]).spec if match else None
+    shape: PodSpec | None = _shape(match[0]) if match else None
     replicas = workload_replicas
     if replicas is None and match and spec.scalable_ref is not None:
-        found = match[0].spec.get("parallelism" if match[0].kind == "Job" else "replicas", 1)
+        given = match[0].spec if isinstance(match[0].spec, dict) else {}
+        found = given.get("parallelism" if match[0].kind == "Job" else "replicas", 1)
         replicas = found if isinstance(found, int) else None
     has_size = spec.scalable_ref is not None or spec.selector is not None
     if spec.percentage is not None and has_size and replicas is None:

@@ -9,12 +9,15 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from typing import TextIO
 
 from moorage.buffer.recorded import NANOSECONDS, nanoseconds
 from moorage.cli.errors import BadInput
 
 _MOST_PODS = 50_000_000
+_LONGEST_COUNT = 18
+"""Digits; it is by far more than are read."""
+_LATEST_SECONDS = 10**12
+"""In the year 33658, counted from 1970."""
 
 
 def read_trace(filename: str) -> list[int]:
@@ -70,6 +73,8 @@ def _time(text: str, where: str) -> int:
         return _date(text, where)
     if not seconds.is_finite():
         raise BadInput(f"{where}: {text} is not a time; remove the row, or write seconds such as 12.5")
+    if seconds > _LATEST_SECONDS:
+        raise BadInput(f"{where}: {text} is too large for a time in seconds")
     if seconds < 0:
         raise BadInput(f"{where}: {text} is negative; count seconds from the start of the trace, or write dates")
     return nanoseconds(Fraction(seconds))
@@ -92,19 +97,26 @@ def _date(text: str, where: str) -> int:
 
 def _count(row: list[str], column: int, where: str) -> int:
     text = row[column].strip() if column < len(row) else ""
-    if not text.isascii() or not text.isdigit():
+    if not text.isascii() or not text.isdigit() or len(text) > _LONGEST_COUNT:
         raise BadInput(f"{where}: {text!r} is not a count of pods; write a whole number, 0 or more")
     return int(text)
 
 
+def _text(line: str) -> str:
+    line.encode()  # in the C locale, what is no text is read all the same
+    return line
+
+
 @contextmanager
-def _opened(filename: str) -> Iterator[TextIO]:
-    if filename == "-":
-        yield sys.stdin
-        return
+def _opened(filename: str) -> Iterator[Iterable[str]]:
     try:
+        if filename == "-":
+            yield map(_text, sys.stdin)
+            return
         with open(filename, encoding="utf-8-sig", newline="") as file:
             yield file
-    except (OSError, UnicodeDecodeError) as error:
+    except csv.Error as error:
+        raise BadInput(f"{filename} cannot be read: {error}") from error
+    except (OSError, UnicodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
         raise BadInput(f"{filename} cannot be read: {why}") from error

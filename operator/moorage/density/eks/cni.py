@@ -20,6 +20,8 @@ _TARGETS = {
 }
 _UNSET = {"warm_eni": 1, "warm_ip": 0, "minimum_ip": 0, "warm_prefix": 0}
 """What the code takes where the manifest, which sets WARM_PREFIX_TARGET, was changed."""
+_LONGEST_COUNT = 18
+"""Digits; what is longer is no number for the CNI either."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ def settings_of(image: str, environment: Mapping[str, str]) -> CniSettings:
 
 def version_of(text: str) -> tuple[int, ...] | None:
     """Read a version such as 1.9.0 or v1.18.1-eksbuild.3; None for what is none."""
-    match = re.match(r"v?(\d+)\.(\d+)(?:\.(\d+))?", text)
+    match = re.match(r"v?(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?", text)
     return tuple(int(each) for each in match.groups(default="0")) if match is not None else None
 
 
@@ -67,4 +69,5 @@ def _flag(environment: Mapping[str, str], name: str) -> bool:
 
 
 def _count(text: str | None, default: int) -> int:
-    return int(text) if text is not None and text.isascii() and text.isdigit() else default
+    is_count = text is not None and text.isascii() and text.isdigit() and len(text) <= _LONGEST_COUNT
+    return int(text) if text is not None and is_count else default
