@@ -79,6 +79,8 @@ class NamespaceLabels:
     async def _look(self, namespace: str) -> None:
         wanted = self._wanted(namespace)
         known = self._labelled.get(namespace, None if self._namespaces else False)
+        if wanted == known:
+            self.problems.pop(namespace, None)  # somebody else may have put it right
         if wanted is None or wanted == known:
             return
         if not wanted and await self._has_unknown_quotas(namespace):

@@ -122,3 +122,15 @@ async def test_a_refusal_is_told() -> None:
         server.refusals.clear()
         await until(lambda: not labels.problems, "the end of it")
         running.cancel()
+
+
+async def test_a_refusal_is_forgotten_when_somebody_else_sets_the_label(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(namespace_labels, "LOOK_AGAIN_SECONDS", 0.02)
+    async with labelling() as (server, known, labels):
+        known.wanted["team-a"] = True
+        server.refusals[f"{NAMESPACES}/team-a"] = 403
+        labels.mark("team-a")
+        await until(lambda: labels.problems, "the reason")
+        server.collections[NAMESPACES]["team-a"] = {"metadata": {"name": "team-a"}}
+        await until(lambda: not labels.problems, "the end of it")
+        assert server.patches == []
