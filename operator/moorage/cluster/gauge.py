@@ -77,6 +77,8 @@ class Gauge:
     def __init__(self, memory: Memory, nodes: Nodes | None, *, newcomers: Newcomers) -> None:
         self.memory = memory
         self.listed = False
+        self.came = 0
+        """How many pods were heard of."""
         self._nodes = nodes
         """None where nodes may not be read: then it is not told what a pod waited for."""
         self._newcomers = newcomers
@@ -168,6 +170,7 @@ class Gauge:
     def put(self, record: Arrival) -> None:
         """Hold a new or changed pod."""
         if record.uid not in self._pods:
+            self.came += 1
             self._newcomers.came(_member(record), known=record.created <= self.memory.demand.settled)
             self.memory.demand.add(record.uid, record.created)
         self._pods[record.uid] = record

@@ -39,7 +39,9 @@ _PUBLISH_SECONDS = 10.0
 """How often sizes follow what is measured: each time is a write of status."""
 _HISTORY_ATTEMPTS, _HISTORY_SECONDS = 5, 30.0
 _RECORD_SECONDS = 30.0
-"""How often what is to outlive a restart is written."""
+"""How often what is to outlive a restart is written while pods come."""
+_OLDEST_RECORD_SECONDS = 600.0
+"""The same while none do: then only time has passed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,8 @@ class _Followed:
     published_at: float = 0.0
     record: str = ""
     recorded_at: float = 0.0
+    learnt: tuple[object, ...] = ()
+    """What the record tells of pods."""
 
 
 @dataclass(slots=True)
@@ -194,10 +198,13 @@ class Measuring:
         if windows is not None and _differ(windows, (gauge.memory.demand.near, gauge.memory.demand.far)):
             gauge.memory.demand.rewindow(*windows)
             measured = gauge.measured(now)
-        if now - followed.recorded_at >= _RECORD_SECONDS:
-            followed.recorded_at, followed.record = now, gauge.record()
+        before = followed.published, followed.record
+        learnt = (gauge.came, windows, measured.resume, measured.cold, measured.after)
+        if now - followed.recorded_at >= (_RECORD_SECONDS if learnt != followed.learnt else _OLDEST_RECORD_SECONDS):
+            followed.recorded_at, followed.record, followed.learnt = now, gauge.record(), learnt
         followed.published = measured
-        self.changed(key)
+        if (followed.published, followed.record) != before:
+            self.changed(key)
 
     def _windows(self, need: Need, measured: Measured) -> tuple[Fraction, Fraction] | None:
         try:

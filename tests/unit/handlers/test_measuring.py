@@ -93,6 +93,29 @@ async def test_pods_are_counted_and_a_record_takes_them_over_a_restart() -> None
         await until(lambda: again.pods() == 7, "the new pods counted")
 
 
+async def test_while_no_pod_comes_nothing_is_written_anew() -> None:
+    async with watched() as found:
+        found.needs[KEY] = Need(spec(scaleUpRate="Measured"), "app=web", WEB)
+        await until(lambda: bool(found.changed), "the pods listed")
+        first = found.measuring.record(KEY)
+        found.changed.clear()
+        ticks = 0
+
+        def needs() -> dict[BufferKey, Need]:
+            nonlocal ticks
+            ticks += 1
+            return found.needs
+
+        found.measuring.needs = needs
+        found.time += 45
+        await until(lambda: ticks >= 3, "two looks")
+        assert (found.changed, found.measuring.record(KEY)) == ([], first)
+        found.server.put(PODS, "p", metadata={"creationTimestamp": stamp(NOW + 46)})
+        found.time += 45
+        await until(lambda: found.measuring.record(KEY) != first, "the pod written down")
+        assert KEY in found.changed
+
+
 async def test_what_came_before_is_known_from_history() -> None:
     async with watched(Remembered("")) as found:
         found.needs[KEY] = Need(spec(method="Observed"), "app=web", WEB)
