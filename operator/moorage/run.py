@@ -111,15 +111,17 @@ class Operator:
         self.workloads = WorkloadWatch(self.client, quotas.states, self._mark_quotas)
         quotas.findings = self.workloads.findings
         self.native_feeds = self._native_feeds(quotas)
+        self._due: dict[str, set[str]] = {}
+        """Buffers that are to be sized anew, by namespace."""
         self.rooms = Rooms(quotas, self.ledger, self.watches.view, native=self.native_feeds)
-        self.alarms: Alarms[tuple[str, str]] = Alarms(lambda key: self.state.buffer_due(*key))
+        self.alarms: Alarms[tuple[str, str]] = Alarms(self._buffer_due)
         buffers = Buffers(self.references.known, self.rooms.of, Lives(self.alarms))
         self.state = OperatorState(self.ledger, quotas, buffers)
         self.autoscalers = Autoscalers(self.client, buffers.scaled_namespaces, changed=self._autoscalers_changed)
         self.measuring = buffers.measuring = Measuring(
             self.client,
             buffers.needs,
-            lambda key: self.state.buffer_due(*key),
+            self._buffer_due,
             self.autoscalers,
             history=History(options.prometheus) if options.prometheus else None,
             clusterwide=not options.namespaces,
@@ -283,12 +285,23 @@ class Operator:
         logger.info("serving /healthz, /readyz and /metrics on port %d", port)
 
     def _reference_changed(self, reference: AnyReference) -> None:
-        self.state.reference_changed(reference)
+        for key in self.state.buffers.referring_to(reference):
+            self._buffer_due(key)
 
     def _autoscalers_changed(self, namespace: str) -> None:
         for key in self.state.buffers:
             if key[0] == namespace:
-                self.state.buffer_due(*key)
+                self._buffer_due(key)
+
+    def _buffer_due(self, key: tuple[str, str]) -> None:
+        """Have a buffer sized anew soon; of many in a namespace, what quotas leave is shared out once for all."""
+        self._due.setdefault(key[0], set()).add(key[1])
+        self.rooms.changed(key[0])
+
+    def _share_out(self, namespace: str) -> None:
+        self.state.shares_changed(namespace)
+        for name in self._due.pop(namespace, ()):
+            self.state.buffer_changed(namespace, name)
 
     def _labelled(self, key: StatusKey, labels: Mapping[str, str]) -> None:
         if key.plural == QUOTAS:
@@ -297,7 +310,7 @@ class Operator:
     def _units_taken(self, key: tuple[str, str], units: int) -> None:
         """Pods have taken the room of so many units of a buffer: whether these are made anew is up to its `refill`."""
         self.state.buffers.lives.take(key, units)
-        self.state.buffer_due(*key)
+        self._buffer_due(key)
 
     def _quotas_changed(self, namespace: str) -> None:
         self._mark_quotas(namespace)
@@ -335,14 +348,18 @@ class Operator:
                 self.rooms.changed(namespace)
 
     async def _share_out_rooms(self) -> None:
-        await self.rooms.run(share_out=self.state.shares_changed, namespaces=self.state.buffers.namespaces)
+        await self.rooms.run(share_out=self._share_out, namespaces=self.state.buffers.namespaces)
 
     async def _look_again(self) -> None:
         """Tell the quotas concerned when a resource becomes known, or is not known any more."""
         views: Mapping[tuple[str, str | None], View] = {}
         settled, look_at_native, classes = False, 0.0, self.ledger.names_of_classes
-        holdings_known = False
+        holdings_known, listed = False, [False for _ in self.native_feeds]
         while True:
+            if (listed_now := [feed.synced for feed in self.native_feeds]) != listed:
+                listed = listed_now
+                for namespace in {namespace for namespace, _ in self.state.quotas}:
+                    self.enforcer.look(namespace, prove=False)
             now = self.watches.views()
             if changed := {key[0] for key in now.keys() | views.keys() if now.get(key) != views.get(key)}:
                 views = now

@@ -23,6 +23,8 @@ Key = tuple[str, str, Part]
 
 _UNSEEN_SECONDS = 5.0
 """How long the feed may take to show what was written."""
+_UNLISTED_SECONDS = 5.0
+"""How often it is looked whether a namespace has been listed, which may never be; whoever lists it marks its keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ class Projector:
         if plan is None:
             return None
         if not self._synced(plan.owner.namespace):
-            return 0.2
+            return _UNLISTED_SECONDS
         held = self._held(plan.owner.namespace, plan.name)
         try:
             if plan.projection is None:
