@@ -44,6 +44,7 @@ QUOTA_STATUS = NamespaceQuotaStatus(
     observed_generation=1,
     hard={"requests.cpu": "20", "pods": "100"},
     used={"requests.cpu": "7", "pods": "31"},
+    buffered={"requests.cpu": "2", "pods": "4"},
     remaining={"requests.cpu": "13", "pods": "69"},
     buffered={"requests.cpu": "2"},
     utilization={"requests.cpu": "35%", "pods": "31%"},
