@@ -268,7 +268,9 @@ def _have_the_webhook_do_all_it_does(cluster: ControlPlane, audit: AuditLog, nam
 
         def told_again() -> bool:
             rest.create(namespace, pod("refused"))
-            return ("events.k8s.io", "events", "patch") in {right for request in audit.requests() for right in request.rights}
+            return ("events.k8s.io", "events", "patch") in {
+                right for request in audit.requests() for right in request.rights
+            }
 
         wait_for(told_again, timeout=30, message="a series of refusals")
         rest.patch(SYSTEM, "Secret", SECRET, {"data": {"tls.key": ""}}).require()
