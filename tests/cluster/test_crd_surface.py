@@ -46,7 +46,6 @@ QUOTA_STATUS = NamespaceQuotaStatus(
     used={"requests.cpu": "7", "pods": "31"},
     buffered={"requests.cpu": "2", "pods": "4"},
     remaining={"requests.cpu": "13", "pods": "69"},
-    buffered={"requests.cpu": "2"},
     utilization={"requests.cpu": "35%", "pods": "31%"},
     summary=("requests.cpu   7 of 20   35%", "pods   31 of 100   31%"),
     display=NamespaceQuotaDisplay(cpu="7/20", memory="18Gi/64Gi", pods="31/100", fullest="cpu 35%"),
