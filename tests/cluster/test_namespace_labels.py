@@ -19,6 +19,7 @@ from tests.pod_shapes import limits
 
 BOUNDED = {"limits": limits(Container={"max": {"cpu": "1"}})}
 DEMANDING = {"hard": {"requests.cpu": 2}}
+SCOPED = {**DEMANDING, "scopes": ["NotBestEffort"]}
 COUNTING = {"hard": {"pods": 6, "services": 2}}
 
 
@@ -30,7 +31,7 @@ def wait_until_labelled(rest: Rest, namespace: str, expected: bool) -> None:
     )
 
 
-@pytest.mark.parametrize("spec", [BOUNDED, DEMANDING], ids=["bounds", "demands"])
+@pytest.mark.parametrize("spec", [BOUNDED, DEMANDING, SCOPED], ids=["bounds", "demands", "demands of some pods"])
 def test_a_namespace_with_limits_is_labelled_while_they_are_enforced(
     policies: Cluster, operator: OperatorProcess, rest: Rest, namespace: str, spec: Object
 ) -> None:

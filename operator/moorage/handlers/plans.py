@@ -14,6 +14,7 @@ from moorage.quota.admission import QuotaState
 from moorage.quota.bounds import CONTAINER, Limits
 from moorage.quota.coverage import covered
 from moorage.quota.ledger import QuotaKey
+from moorage.quota.names import compute
 from moorage.quota.projection import PLACEHOLDERS_ALONE, Owner, Part, projection
 from moorage.status.namespacequota import QuotaRules
 
@@ -95,15 +96,14 @@ class Plans:
         rules = self.rules(key)
         return covered(rules.hard, rules.terms.requirements) if rules is not None else frozenset()
 
-    def needs_policies(self, namespace: str) -> bool | None:
-        """Tell whether policies have something to do in a namespace; None while that is not known."""
-        if self.has_mutating_policies is None:
-            return None
+    def needs_policies(self, namespace: str) -> bool:
+        """Tell whether policies have something to do in a namespace."""
         return any(self._needs_policies((namespace, name)) for name in self._quotas.names(namespace))
 
     def _needs_policies(self, key: QuotaKey) -> bool:
+        # Not by its probes: what a quota with scopes demands of the pods that it selects cannot always be proved.
         rules = self.rules(key)
-        return rules is not None and bool(rules.limits or self.probes(key))
+        return rules is not None and bool(rules.limits or any(compute(name) is not None for name in rules.hard))
 
     def probes(self, key: QuotaKey) -> Sequence[Probe]:
         """Return what proves the policies of a quota; nothing while it cannot be told or there is nothing to prove."""
