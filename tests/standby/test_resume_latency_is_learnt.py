@@ -90,9 +90,7 @@ def wait_for_samples(cluster: Cluster, namespace: str, count: int) -> dict[str, 
         measured = sizing_of(cluster, namespace).get("measured", {})
         return bool(measured.get("resume", {}).get("samples") == count)
 
-    wait_for(
-        learnt, timeout=2 * SECONDS, message=lambda: f"{count} samples; there is {sizing_of(cluster, namespace)}"
-    )
+    wait_for(learnt, timeout=2 * SECONDS, message=lambda: f"{count} samples; there is {sizing_of(cluster, namespace)}")
     return sizing_of(cluster, namespace)
 
 

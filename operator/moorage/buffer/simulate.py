@@ -8,7 +8,8 @@ available, and so of a wait, says that it is a new node and not a resumed one.
 A pod that finds no unit waits for one, or goes cold: then it takes none, and gets a new node of its own.
 
 Nothing is stepped through: the k-th pod gets the k-th unit that is available, and the m-th replacement the m-th standby
-unit, so sorting both is the whole simulation; only which pods go cold is found one by one. What needs a memory of single nodes is in `nodes.py`.
+unit, so sorting both is the whole simulation; only which pods go cold is found one by one. What needs a memory of
+single nodes is in `nodes.py`.
 """
 
 from __future__ import annotations
