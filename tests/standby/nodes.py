@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -100,5 +101,6 @@ def consumption(node: Mapping[str, Any]) -> Object:
 
 def says_suspended(status: str) -> Object:
     """Return the change of the node's status that says whether it is suspended."""
-    condition = {"type": "Suspended", "status": status, "reason": "CapacityBuffer", "message": "for a capacity buffer"}
-    return {"status": {"conditions": [condition]}}
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    said = {"reason": "CapacityBuffer", "message": "for a capacity buffer", "lastTransitionTime": stamp}
+    return {"status": {"conditions": [{"type": "Suspended", "status": status, **said}]}}

@@ -51,7 +51,7 @@ class Steps:
     make_standby: dict[str, int] = field(default_factory=dict)
     """New standby nodes, by buffer."""
     not_needed: list[str] = field(default_factory=list)
-    """Running nodes that hold neither pods nor active units."""
+    """Running nodes that hold neither pods nor active units, and that no pod waits for."""
     remove: list[str] = field(default_factory=list)
     """Standby nodes that no buffer asks for."""
 
@@ -70,9 +70,7 @@ class Plan:
         for place in self._places:
             if place.state is State.CHILLING and place.used:
                 self._consume(place)
-        for pod in pending:
-            self._put(pod)
-        held: set[str] = set()
+        held = {self._put(pod) for pod in pending}
         for buffer in buffers:
             if not buffer.standby:
                 held |= {self._put(buffer.unit) for _ in range(buffer.units)}

@@ -84,6 +84,11 @@ def test_a_node_with_active_units_is_needed() -> None:
     assert steps(place("a"), place("b"), buffers=(active(4),)).not_needed == ["b"]
 
 
+def test_a_node_that_pods_wait_for_while_it_resumes_is_needed() -> None:
+    resuming = Place("sleep", RUNNING, SIZE, resuming=True)
+    assert steps(resuming, place("b"), pending=1).not_needed == ["b"]
+
+
 def test_a_unit_that_never_fits_makes_no_nodes() -> None:
     huge = Buffer("team/web-active", Room(cpu=64000), 1, standby=False)
     assert steps(buffers=(huge,)) == Steps()

@@ -58,10 +58,6 @@ def batch_mean_of(variance_to_mean: Fraction) -> Fraction:
 class Windows(Protocol):
     """What is known of the number of pods in both windows, as a pod sees it that arrives and counts itself."""
 
-    @property
-    def slack(self) -> float:
-        """Return by what part of them the misses that are allowed may be passed, since they are not known better."""
-
     def level(self, near: int, far: int) -> float:
         """Return the part of pods that find at most `near` in the near window and at most `far` in the far one."""
 
@@ -91,7 +87,6 @@ def windows(arrivals: Arrivals, near_seconds: Fraction, far_seconds: Fraction) -
 class _Independent:
     """Both windows when counts of disjoint times are independent."""
 
-    slack = 0.0
     near: Sequence[float]
     """Probability of 0, 1, ... pods in the near window, the arriving one included."""
     rest: Sequence[float] = field(repr=False)
@@ -193,8 +188,6 @@ class _Uncertain:
     Given the count of the far window, that of the near one within it is binomial, whatever the rate.
     """
 
-    slack = 5e-4
-
     def __init__(self, arrivals: Arrivals, near_seconds: Fraction, far_seconds: Fraction) -> None:
         seconds = arrivals.seen_seconds
         assert seconds is not None
@@ -216,13 +209,10 @@ class _Uncertain:
         return cumulated[min(far, len(cumulated)) - 1]
 
     def least_near(self, level: Fraction) -> int:
-        return 1 + _least(list(accumulate(self._near)), self._eased(level)) if self._share else 0
+        return 1 + _least(list(accumulate(self._near)), level) if self._share else 0
 
     def least_far(self, level: Fraction) -> int:
-        return 1 + _least(list(accumulate(self._far)), self._eased(level))
-
-    def _eased(self, level: Fraction) -> Fraction:
-        return 1 - (1 - level) * (1 + Fraction(self.slack))
+        return 1 + _least(list(accumulate(self._far)), level)
 
 
 def negative_binomial(shape: float, success: float) -> list[float]:
@@ -261,8 +251,6 @@ class _Normal:
     def __init__(self, arrivals: Arrivals, near_seconds: Fraction, far_seconds: Fraction) -> None:
         self._near = _normal(arrivals, near_seconds) if near_seconds else None
         self._far = _normal(arrivals, far_seconds)
-
-    slack = 0.0
 
     def level(self, near: int, far: int) -> float:
         missed = 1 - self._far.cdf(far)

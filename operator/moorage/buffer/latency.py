@@ -33,13 +33,16 @@ class Start(StrEnum):
 
 
 def start_of(created: float, scheduled: float, *, node_created: float | None, resumed: float | None) -> Start:
-    """Return how a pod came to its place; times in seconds, `resumed` is when its node was resumed last, if ever."""
+    """Return how a pod came to its place; times in seconds, `resumed` is when its node was resumed last, if ever.
+
+    A node that is about as old as the pod may have been made for it or just before; a resume tells which.
+    """
     if scheduled - created <= AT_ONCE_SECONDS:
         return Start.AT_ONCE
+    if resumed is not None and created - 1 <= resumed <= scheduled + 1 and (node_created or 0) < created:
+        return Start.RESUME
     if node_created is not None and node_created >= created - 1:
         return Start.COLD
-    if resumed is not None and created - 1 <= resumed <= scheduled + 1:
-        return Start.RESUME
     return Start.OTHER
 
 

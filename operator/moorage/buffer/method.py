@@ -26,10 +26,9 @@ class Attained:
     level: float
     max_wait: Fraction
 
-    def keeps(self, promise: Promise, slack: float = 1e-3) -> bool:
-        """Whether that is what was promised, or better; misses count as kept within `slack` of those allowed."""
-        allowed = float(1 - promise.level) * (1 + slack)
-        return self.max_wait <= promise.max_wait and 1 - self.level <= allowed + 1e-12
+    def keeps(self, promise: Promise) -> bool:
+        """Whether that is what was promised, or better, as far as floats can tell."""
+        return self.max_wait <= promise.max_wait and self.level >= float(promise.level) - 1e-12
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,8 +75,10 @@ def simulate_nodes(
 ) -> Path:
     """Return what happens to pods that come at these times, sorted, when all standby units are suspended at the start.
 
-    Latencies are taken as nodes are resumed and made.
+    Latencies are taken as nodes are resumed and made. Raises ValueError where pods go cold.
     """
+    if setup.misses_go_cold:
+        raise ValueError("pods that go cold are simulated without the life of standby nodes")
     return _Run(setup.in_nodes(), resumes, colds, life).through(times)
 
 

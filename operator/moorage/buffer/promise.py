@@ -65,7 +65,7 @@ def cheapest(counts: Windows, level: Fraction, *, standby_price: Fraction = STAN
     As the active part grows the total can only shrink, so each is walked once: by ones, and above some 16 million units
     by parts of them, since millions of steps would keep everything else waiting.
     """
-    wanted = 1 - float(1 - level) * (1 + counts.slack)
+    wanted = float(level)
     active, least_total = counts.least_near(level), counts.least_far(level)
     total, step = max(least_total, active), max(least_total // _FINEST_PART, 1)
     while counts.level(active, total) < wanted and total < 2 * (least_total + active) + 64:

@@ -55,8 +55,6 @@ def pairs(times: Sequence[int], near: int, far: int) -> Pairs:
 class Observed:
     """The windows of recorded demand, for `cheapest`; quick when the near counts asked for grow, as they do there."""
 
-    slack = 0.0
-
     def __init__(self, recorded: Pairs) -> None:
         self._by_near = sorted(recorded.counts.items())
         self._pods = recorded.pods

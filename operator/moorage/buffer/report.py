@@ -131,9 +131,9 @@ def _unit_hours(path: Path) -> dict[str, float]:
         return {"active": 0.0, "standby": 0.0}
     begin, end, setup = path.times[0], _end(path), path.setup
     there = bisect_right(path.available, end | 1)
-    taken = sum(path.times) + sum([wait & ~1 for wait in path.waits if wait])
+    taken = path.taken
     came = setup.active * begin + sum(path.available) - sum(path.available[there:])
-    active = taken + (setup.active + there - len(path.times)) * end - came
+    active = sum(taken) + (setup.active + there - len(taken)) * end - came
     # The n-th unit of standby is the n-th to leave; a new node that finds a replacement waiting is never in standby.
     first, later = path.left[: setup.standby], path.left[setup.standby :]
     standby = sum(first) - len(first) * begin + (setup.standby - len(first)) * (end - begin)
@@ -146,7 +146,7 @@ def _unit_hours(path: Path) -> dict[str, float]:
 
 def stock(path: Path, moments: Sequence[int]) -> list[tuple[int, int]]:
     """Return the active and the standby units that stand ready at these times."""
-    taken = sorted(time + (wait & ~1) for time, wait in zip(path.times, path.waits, strict=True))
+    taken = sorted(path.taken)
     found = []
     for moment in moments:
         active = path.setup.active + bisect_right(path.available, moment) - bisect_right(taken, moment)

@@ -46,6 +46,7 @@ _LONG_RUNS = 4
 @click.option("--common", default=0.0, type=click.FloatRange(0, 1), help="Part of the variation that is slow together.")
 @click.option("--creation-limit", type=click.IntRange(min=1), help="Units that can be made at the same time.")
 @click.option("--units-per-node", default=1, show_default=True, type=click.IntRange(min=1), help="Nodes are whole.")
+@click.option("--misses", default="Wait", type=click.Choice(["Wait", "GoCold"]), help="What pods do without a unit.")
 @click.option("--init", default="0s", help="How long a new standby node runs before it is suspended.")
 @click.option("--suspend", default="0s", help="How long suspending takes.")
 @click.option("--suspend-per-gib", default="0s", help="What each GiB of a node's memory adds to that.")
@@ -114,6 +115,12 @@ class _Question:
             nanoseconds(suspend),
             nanoseconds(_seconds("--refresh", options)),
         )
+        alone = targets or options["units_per_node"] > 1 or options["creation_limit"] or life != StandbyLife()
+        if options["misses"] == "GoCold" and alone:
+            raise BadInput(
+                "--misses GoCold: leave out --optimize, --units-per-node, --creation-limit, --init, --suspend and "
+                "--refresh; a size for it comes from moorage size --misses GoCold"
+            )
         cold = nanoseconds(_seconds("--cold", options))
         if not cold:
             raise BadInput("--cold: must be more than zero: a cluster without a cold start needs no buffer")
@@ -146,7 +153,8 @@ class _Question:
 
     def _path(self, counts: Counts, times: list[int], seed: int) -> Path:
         options = self.options
-        setup = Setup(counts.active, counts.total, options["units_per_node"], options["creation_limit"])
+        go_cold = options["misses"] == "GoCold"
+        setup = Setup(counts.active, counts.total, options["units_per_node"], options["creation_limit"], go_cold)
         common = options["common"]
         resume: Any = self.resume
         cold: Any = self.cold

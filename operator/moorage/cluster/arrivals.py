@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from datetime import datetime
 
 import msgspec
@@ -149,9 +150,13 @@ def read_birth(encoded: bytes) -> NodeBirth:
 
 
 class NodeBirths:
-    """The sink of a feed of nodes: when each was made, and when it was resumed last."""
+    """The sink of a feed of nodes: when each was made, and when it was resumed last.
 
-    def __init__(self) -> None:
+    The time of a condition may be left out or left as it was: then a resume that is seen counts as of now.
+    """
+
+    def __init__(self, now: Callable[[], float] = time.time) -> None:
+        self._now = now
         self._nodes: dict[str, NodeBirth] = {}
         self._by_name: dict[str, NodeBirth] = {}
         self._resumed: dict[str, int] = {}
@@ -178,8 +183,10 @@ class NodeBirths:
         """Hold a new or changed node."""
         before = self._nodes.get(record.uid)
         self._nodes[record.uid] = self._by_name[record.name] = record
-        if record.since and not record.suspended and (before is None or before.suspended):
-            self._resumed[record.name] = record.since
+        if record.suspended or not (before.suspended if before is not None else record.since):
+            return
+        told = record.since > (before.since if before is not None else 0)
+        self._resumed[record.name] = record.since if told else int(self._now())
 
     def delete(self, record: NodeBirth) -> None:
         """Drop a node."""
@@ -202,5 +209,5 @@ def _since(conditions: Mapping[str, _Condition], kind: str) -> int | None:
     return _seconds(found.last_transition_time) if found is not None else None
 
 
-def _seconds(time: datetime | None) -> int | None:
-    return int(time.timestamp()) if time is not None else None
+def _seconds(moment: datetime | None) -> int | None:
+    return int(moment.timestamp()) if moment is not None else None

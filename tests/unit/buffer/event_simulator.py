@@ -29,6 +29,7 @@ class Warehouse:
     resume: int
     cold: int
     limit: int | None = None
+    misses_go_cold: bool = False
     now: int = 0
     waiting: deque[tuple[int, int]] = field(default_factory=deque)
     unfilled: int = 0
@@ -49,6 +50,9 @@ class Warehouse:
             if self.active and not self.waiting:
                 self.active -= 1
                 self.outcomes[pod] = Outcome(0, by_new_node=False)
+            elif self.misses_go_cold:
+                self.outcomes[pod] = Outcome(self.cold, by_new_node=True)
+                continue
             else:
                 self.waiting.append((pod, time))
             self.order_resume()

@@ -50,6 +50,8 @@ def test_a_quantile_is_not_known_while_too_many_wait() -> None:
         (131, 20, 130, Start.RESUME),
         (131, 20, 60, Start.OTHER),
         (131, 99, None, Start.COLD),
+        (131, 99, 130, Start.RESUME),
+        (190, 150, 189, Start.COLD),
     ],
 )
 def test_how_a_pod_came_to_its_place(

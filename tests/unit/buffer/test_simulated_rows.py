@@ -7,13 +7,15 @@ what holds once holds always.
 from __future__ import annotations
 
 import re
-from collections import deque
+from fractions import Fraction
+from math import sqrt
 from random import Random
 
 import pytest
 
 from moorage.buffer.arrivals import BatchSizes
 from moorage.buffer.generate import latencies, mmpp, poisson
+from moorage.buffer.rare import quiet_span_level
 from moorage.buffer.recorded import NANOSECONDS
 from moorage.buffer.report import Report, report, share_within
 from moorage.buffer.simulate import Setup, simulate
@@ -21,6 +23,7 @@ from moorage.cli.trace import read_trace
 from tests.unit.buffer.sizing_rows import ROWS, TRACE, Row
 
 BATCHES = {"B1": (5.0, BatchSizes.GEOMETRIC), "B3": (10.0, BatchSizes.FIXED)}
+RESUME, COLD = 30 * NANOSECONDS, 90 * NANOSECONDS
 RANDOM = ["P0", "P1", "P2", "P3", "P4", "P6", "B1", "B3"]
 
 
@@ -114,20 +117,52 @@ def test_a_rate_that_was_guessed_from_a_few_pods() -> None:
     assert agree(report(*runs), row.cells["sim_sustained_hit"])
 
 
-def test_pods_that_go_elsewhere_when_no_unit_is_there() -> None:
-    """Erlang's formula against a count of our own: a unit that was taken is back after a resume."""
-    row, missed = ROWS["E1"], 0
+@pytest.mark.parametrize("variation", [0.0, 0.5])
+def test_pods_that_go_cold_when_no_unit_is_there(variation: float) -> None:
+    """Row E1, whatever the law of resumes (Erlang's formula); at the mean size nearly a tenth of pods goes cold."""
+    row = ROWS["E1"]
     times = demand("P2", 150_000, 95)
-    away: deque[int] = deque()
-    for time in times:
-        while away and away[0] <= time:
-            away.popleft()
-        if len(away) < row.count("active"):
-            away.append(time + 30 * NANOSECONDS)
-        else:
-            missed += 1
-    low, high = interval(row.cells["sim_sustained_hit"])
-    assert low - 0.001 <= 1 - missed / len(times) <= high + 0.001
+    resumes = latencies(float(row.exact("resume_s")), variation, times, 96)
+
+    def found(active: int) -> Report:
+        plenty = Setup(active, active + 1000, misses_go_cold=True)  # of standby, so that active units decide
+        return report(simulate(times, plenty, resumes, 90 * NANOSECONDS))
+
+    enough = found(row.count("active"))
+    assert agree(enough, row.cells["sim_sustained_hit"])
+    assert enough.tiers["standby"] == 0, "nobody waits for a resume"
+    assert enough.waits["max"] == 90
+    mean = found(row.count("mean_active"))
+    assert mean.no_wait_interval is not None
+    assert mean.no_wait_interval[0] <= 1 - 0.0963 <= mean.no_wait_interval[1]
+    assert not agree(found(row.count("active") - 3), row.cells["sim_sustained_hit"])
+
+
+def test_days_without_any_wait() -> None:
+    """Row S1, and what Alm's formula says of fewer units, by whole days that each begin with a full buffer."""
+    row, days = ROWS["S1"], 60
+    quiet = dict.fromkeys((92, 95, row.count("active")), 0)
+    for seed in range(days):
+        times = poisson(float(row.exact("rate_per_s")), 86_400, seed)
+        is_quiet = False
+        for active in quiet:  # a day that is quiet is so with more units
+            is_quiet = is_quiet or not simulate(times, Setup(active, 2 * active + 1000), RESUME, COLD).waited
+            quiet[active] += is_quiet
+    for active, count in quiet.items():
+        low, high = wilson(count, days)
+        assert low <= quiet_span_level(Fraction(2), Fraction(30), Fraction(86_400), active) <= high, active
+    low, high = wilson(quiet[row.count("active")], days)
+    known = re.search(r"\[(.*),(.*)\]", row.cells["sim_sustained_hit"])
+    assert known is not None
+    assert low <= float(known[2])
+    assert high >= float(known[1])
+
+
+def wilson(count: int, of: int) -> tuple[float, float]:
+    """Return the 95% interval of a part that was seen so often."""
+    z, part = 1.96, count / of
+    middle, spread = part + z * z / 2 / of, z * sqrt(part * (1 - part) / of + (z / 2 / of) ** 2)
+    return (middle - spread) / (1 + z * z / of), (middle + spread) / (1 + z * z / of)
 
 
 @pytest.mark.parametrize(("name", "no_wait"), [("T4", 1.0), ("T4q", 0.99)])

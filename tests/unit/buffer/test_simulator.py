@@ -50,6 +50,31 @@ def test_a_thousand_random_traces_end_as_in_the_second_simulator(hundred: int) -
                 assert outcomes(path) == second
 
 
+def test_pods_that_go_cold_do_as_in_the_second_simulator_and_take_no_unit() -> None:
+    random = Random("go cold")
+    for _ in range(300):
+        times, (setup, resume, cold) = random_trace(random), random_setup(random)
+        setup = Setup(setup.active, setup.total, misses_go_cold=True)
+        second = Warehouse(setup.active, setup.standby, resume, cold, misses_go_cold=True)
+        path = simulate(times, setup, resume, cold)
+        assert outcomes(path) == second.run(times)
+        end = times[-1] + resume + cold + 1
+        assert stock(path, [end]) == [(setup.active, setup.standby)], "full again"
+        hours = report(path).unit_hours
+        assert min(hours.values()) > -1e-9, "last bits of times say something else"
+        longest = (end - times[0]) / SECOND / 3600
+        assert hours["active"] <= setup.active * longest
+        assert hours["standby"] <= setup.standby * longest
+
+
+def test_pods_that_go_cold_are_simulated_by_single_units_only() -> None:
+    for wrong in ({"units_per_node": 2}, {"creation_limit": 5}):
+        with pytest.raises(ValueError, match="unit by unit"):
+            Setup(1, 2, misses_go_cold=True, **wrong)
+    with pytest.raises(ValueError, match="life of standby nodes"):
+        simulate_nodes([0], Setup(1, 2, misses_go_cold=True), repeat(2), repeat(2), StandbyLife())
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_the_sizes_of_the_windows_let_no_pod_wait_and_one_unit_less_in_all_makes_one(seed: int) -> None:
     random = Random(f"theorem {seed}")

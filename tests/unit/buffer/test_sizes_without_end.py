@@ -17,7 +17,6 @@ class Counted:
 
     def __init__(self, law: Windows) -> None:
         self._law = law
-        self.slack = law.slack
         self.asked = 0
 
     def level(self, near: int, far: int) -> float:

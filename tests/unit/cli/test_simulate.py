@@ -32,6 +32,16 @@ def test_random_arrivals_at_the_same_rate_do_and_the_interval_says_how_sure_that
         assert answer["waitIntervals"][name][0] <= answer["waitSeconds"][name] <= answer["waitIntervals"][name][1]
 
 
+def test_pods_may_go_cold_instead_of_waiting_for_a_resume(moorage: Moorage) -> None:
+    demand = ["--poisson", "2", "--duration", "24h", "--seed", "7"]
+    size = ["--active", "60", "--standby", "1000", *LATENCIES]
+    answer = moorage("simulate", *demand, *size, "--misses", "GoCold", "-o", "json").json
+    low, high = answer["noWaitInterval"]
+    assert low < 1 - 0.0963 < high  # row E1, at the mean
+    assert answer["tiers"]["standby"] == 0
+    assert answer["waitSeconds"]["p95"] == 90.0
+
+
 def test_the_same_seed_gives_the_same_answer_and_another_one_another(moorage: Moorage) -> None:
     asked = ["simulate", "--mmpp", "5:60,0.1:600", "--duration", "3h", *MEAN_SIZE, "--cold-cv", "0.5", "-o", "json"]
     first = moorage(*asked, "--seed", "3")
@@ -196,6 +206,7 @@ def test_json_is_valid_for_a_single_pod(moorage: Moorage) -> None:
         (["--poisson", "1", "--resume", "30"], "", "--resume: '30' is not a duration"),
         (["--poisson", "1", "--plot", "/tmp/x.xyz"], "", "name it .svg, .png or .pdf"),
         (["--poisson", "1", "--csv", "/no/such/place.csv"], "", "/no/such/place.csv cannot be written"),
+        (["--poisson", "1", "--misses", "GoCold", "--init", "5m"], "", "--misses GoCold: leave out --optimize"),
         (["--poisson", "1", "--optimize", "p99=1s"], "", "--optimize finds --active and --standby"),
     ],
 )

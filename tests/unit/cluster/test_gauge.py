@@ -51,7 +51,8 @@ def arrival(uid: str, created: int, **more: Any) -> Arrival:
 
 
 def node(name: str, created: int, suspended: str = "", since: int = 0) -> bytes:
-    conditions = [{"type": "Suspended", "status": suspended, "lastTransitionTime": stamp(since)}] if suspended else []
+    told = {"lastTransitionTime": stamp(since)} if since else {}
+    conditions = [{"type": "Suspended", "status": suspended, **told}] if suspended else []
     meta = {"name": name, "uid": name, "resourceVersion": "1", "creationTimestamp": stamp(created)}
     return json.dumps({"metadata": meta, "status": {"conditions": conditions}}).encode()
 
@@ -105,6 +106,27 @@ def test_latencies_of_a_synthetic_cluster_are_found_by_what_the_pods_waited_for(
     assert measured.pods == 300
     assert measured.rate is not None
     assert float(measured.rate.per_second) == pytest.approx(1.0, rel=0.02)
+
+
+@pytest.mark.parametrize("since", [BEGAN, None], ids=["left as it was", "left out"])
+def test_a_resume_whose_time_is_not_told_counts_from_when_it_is_seen(since: int | None) -> None:
+    births = NodeBirths(lambda: BEGAN + 41.5)
+    found = gauge(births)
+    told = {} if since is None else {"since": since}
+    births.put(read_birth(node("n", BEGAN - 99, "True", **told)))
+    births.put(read_birth(node("n", BEGAN - 99, "False", **told)))
+    found.put(arrival("p", BEGAN + 10, scheduled=BEGAN + 42, node="n"))
+    found.advance(BEGAN + 60)
+    resume = found.measured(BEGAN + 60).resume
+    assert resume is not None
+    assert (resume.samples, resume.p50) == (1, 32)
+
+
+def test_a_node_that_was_never_suspended_was_never_resumed() -> None:
+    births = NodeBirths()
+    births.put(read_birth(node("n", BEGAN - 99)))
+    births.put(read_birth(node("n", BEGAN - 99)))
+    assert births.resumed("n") is None
 
 
 def test_pods_that_still_wait_count_as_waiting_longer() -> None:
