@@ -53,6 +53,14 @@ def wait_until_judged(cluster: Cluster, namespace: str, *, timeout: float = 60.0
     wait_for(judged, timeout=timeout, message=f"the policies of namespace {namespace} to be evaluated")
 
 
+def wait_until_judged_again(cluster: Cluster) -> None:
+    """Wait until the policies that are installed, if any, can be evaluated after a start of the API server."""
+    if cluster.kubectl("get", "validatingadmissionpolicies", "-o", "name"):
+        with cluster.namespace() as namespace:
+            cluster.kubectl("label", "namespace", namespace, f"{ENFORCED}=true")
+            wait_until_judged(cluster, namespace)
+
+
 def label_namespace(rest: Rest, namespace: str, *, label: str | None = "true") -> None:
     """Have the policies look at a namespace, as the operator does."""
     rest.patch("", "Namespace", namespace, {"metadata": {"labels": {ENFORCED: label}}}).require()

@@ -27,7 +27,8 @@ def test_each_input_is_that_of_the_cluster(crds: Cluster, namespace: str, capsys
     found = json.loads(capsys.readouterr().out)
     assert (found["replicas"], found["inForce"], found["boundBy"]) == (117, 117, "quotas")
     room = next(each for each in found["inputs"] if each["input"] == "quotas")
-    assert room["more"] == {"units": 1, "active": 0, "requests": {"cpu": "500m", "memory": "64Mi"}}
+    more = {"units": 1, "active": 0, "requests": {"cpu": "500m", "memory": "64Mi"}}
+    assert room["more"].items() >= more.items(), "and its nodes, where there are some to judge by"
 
 
 def test_a_buffer_that_is_not_there_and_one_without_a_size_are_told_apart(
