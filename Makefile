@@ -31,13 +31,13 @@ demo: $(VENV_READY) ## run the main job on a real control plane and show it (KEE
 test: $(VENV_READY) ## run all tests; the control plane is built the first time
 	@$(PYTHON) -m tests.controlplane build & build=$$!; \
 	  $(PYTEST) tests/unit tests/feed tests/manifests; fast=$$?; \
-	  wait $$build && $(PYTHON) -m tests.both_halves && exit $$fast
+	  wait $$build && $(PYTEST) tests/controlplane tests/cluster tests/standby tests/e2e && exit $$fast
 
 test-fast: $(VENV_READY) ## run the tests that need no cluster
 	@$(PYTEST) tests/unit tests/feed tests/manifests
 
 test-cluster: $(VENV_READY) ## run the tests on the real control plane
-	@$(PYTHON) -m tests.both_halves
+	@$(PYTEST) tests/controlplane tests/cluster tests/standby tests/e2e
 
 lint: $(VENV_READY) ## check format, style, types, layers and that generated files are current
 	@$(PYTHON) -m ruff format --check operator tests

@@ -75,7 +75,9 @@ def units(pool: Pool, cpu: str = "1", **spec: Any) -> Object:
 
 def run_pods(pool: Pool, namespace: str, count: int, *, name: str = "web", cpu: str = "1") -> None:
     pool.plane.apply(deployment(name, replicas=count, cpu=cpu, nodeSelector=pool.selector), namespace=namespace)
-    pool.plane.kubectl("rollout", "status", f"deployment/{name}", "-n", namespace, "--timeout=30s")
+    # A pod that the scheduler has given up for now may be looked at again only after five minutes.
+    wait = ("rollout", "status", f"deployment/{name}", "-n", namespace, "--timeout=400s")
+    pool.plane.kubectl(*wait, timeout=420)
 
 
 def wait_for_active(
