@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import yaml
@@ -32,7 +33,6 @@ LIMITED_ADMISSION = {
     ],
 }
 
-ABSENT_NODE = "node-of-no-cluster"
 NO_SCHEDULER = "nobody"
 VERSIONS = {
     "PriorityClass": "scheduling.k8s.io/v1",
@@ -104,11 +104,20 @@ def _complete_pods(node: Any) -> None:
         if "containers" in node and all(isinstance(each, dict) and "name" in each for each in node["containers"]):
             node.setdefault("schedulerName", NO_SCHEDULER)
             if "nodeName" in node:
-                node["nodeName"] = ABSENT_NODE
+                node["nodeName"] = absent_node()
             for each in [*node["containers"], *node.get("initContainers", ())]:
                 each.setdefault("image", "x")
         for each in node.values():
             _complete_pods(each)
+
+
+def absent_node() -> str:
+    """Return the name of a node that is not there, another one each time.
+
+    The pod collector waits 40 s from when it first misses a node, and then takes every pod on it: a pod on a node that
+    an earlier test's pod was on would live for less.
+    """
+    return f"node-of-no-cluster-{token_hex(4)}"
 
 
 def contains(value: Any, parts: Any) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from tests.cluster.case_objects import ABSENT_NODE
+from tests.cluster.case_objects import absent_node
 from tests.cluster.rest import Object
 
 CPU = ("1m", "5m", "0.1", "250m", "333m", "1", "1500m", "2e0")
@@ -69,7 +69,7 @@ class PodShapes:
             pod.spec["resources"] = self._for_the_pod(len(pod.spec["containers"] + pod.spec.get("initContainers", [])))
         self._put_what_scopes_look_at(pod.spec)
         if self._often(0.3):
-            pod.spec["nodeName"] = ABSENT_NODE
+            pod.spec["nodeName"] = absent_node()
         if self._often(0.2):
             pod.spec["runtimeClassName"] = "oracle-rc"
         return pod

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.case_objects import ABSENT_NODE, completed
+from tests.cluster.case_objects import absent_node, completed
 from tests.cluster.native import (
     RQ,
     amounts,
@@ -146,7 +146,7 @@ def test_refused_creates_cost_nothing(pair: Pair) -> None:
 def test_a_pod_of_a_lost_node_is_released_when_its_grace_is_over(pair: Pair) -> None:
     """kubernetes/kubernetes#113293: at deletionTimestamp + grace nothing makes the native controller count anew."""
     pair.create_quotas(hard={"pods": "9", "requests.cpu": "4", "count/pods": "9"})
-    pair.create(pod(cpu="1", nodeName=ABSENT_NODE)).require()
+    pair.create(pod(cpu="1", nodeName=absent_node())).require()
     counted = {"pods": "1", "requests.cpu": "1", "count/pods": "1"}
     released = {"pods": "0", "requests.cpu": "0", "count/pods": "1"}
     pair.wait_until_ours_says(counted)

@@ -183,12 +183,16 @@ class Explaining:
 
 @pytest.fixture
 def explaining(rest: Rest, own_control_plane: ControlPlane, system: str, tmp_path: Path) -> Iterator[Explaining]:
-    with free_ports(1) as [port], configured(rest, port):
-        process = explaining_operator(own_control_plane.kubeconfig, tmp_path / "operator.log", port=port, system=system)
+    with (
+        free_ports(1) as [port],
+        configured(rest, port),
+        explaining_operator(
+            own_control_plane.kubeconfig, tmp_path / "operator.log", port=port, system=system
+        ) as process,
+    ):
         process.start_and_wait()
         wait_until_asked(rest, system, process)
         yield Explaining(rest, system, port, process)
-        process.stop()
 
 
 def _encoded(content: bytes) -> str:
@@ -255,9 +259,14 @@ def test_numbers_that_are_not_proved_refuse_nothing(
     rest: Rest, own_control_plane: ControlPlane, system: str, team: str, tmp_path: Path
 ) -> None:
     server = own_control_plane.kubectl("config", "view", "--minify", "-o", "jsonpath={.clusters[0].cluster.server}")
-    with Relay(server) as relay, free_ports(1) as [port], configured(rest, port):
-        kubeconfig = own_control_plane.kubeconfig_for_server(relay.url)
-        operator = explaining_operator(kubeconfig, tmp_path / "operator.log", port=port, system=system)
+    with (
+        Relay(server) as relay,
+        free_ports(1) as [port],
+        configured(rest, port),
+        explaining_operator(
+            own_control_plane.kubeconfig_for_server(relay.url), tmp_path / "operator.log", port=port, system=system
+        ) as operator,
+    ):
         operator.start_and_wait()
         wait_until_asked(rest, system, operator)
         limit(rest, team, hard={"pods": "1"})
@@ -266,6 +275,8 @@ def test_numbers_that_are_not_proved_refuse_nothing(
 
         def is_explained() -> bool:
             answer = rest.create(team, pod("b", schedulerName="none"))
+            if answer.code == 409:  # the native quota was counted anew from a list without "b", and let "b" in again
+                return False
             assert answer.code == 403, "the API server itself refuses it, whatever we do"
             return "NamespaceQuota team" in answer.message
 
@@ -280,4 +291,3 @@ def test_numbers_that_are_not_proved_refuse_nothing(
         wait_for(lambda: rest.create(team, pod("b", schedulerName="none")).ok, timeout=15, message="room for another")
         relay.thaw()
         wait_for(is_explained, timeout=30, message="explanations, as soon as numbers are proved again")
-        operator.stop()

@@ -8,6 +8,8 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 GUARD = Path(__file__).with_name("guard.py")
 
@@ -35,6 +37,15 @@ class Component:
         self.remove_when_orphaned = list(remove_when_orphaned)
         self.pid: int | None = None
         self._guard: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self.running:
+            self.stop()
 
     @property
     def running(self) -> bool:

@@ -42,6 +42,7 @@ EPHEMERAL = (
     "bin",
     "kubeconfig",
     KUBECTL_CACHE,
+    "pod-delete.yaml",
 )  # of no use without the processes; logs are kept
 PORTS = {
     ETCD: (ETCD, "etcd-peer"),

@@ -43,6 +43,10 @@ PRIORITY_CLASS = PLACEHOLDER_CLASS
 """Shipped with the operator's manifests; see `priority_problem` for what it must be like."""
 LOWEST_PRIORITY, HIGHEST_PRIORITY = -10, -1
 """Cluster Autoscaler adds no nodes for pods below -10 (its default cutoff); pods without a class have 0."""
+GRACE_SECONDS = 1
+"""The least a kubelet is told of. With 0 the API server itself removes the pod, while the scheduler still plans for the
+pods that push it out: one of them may then find nothing left to push out, and nothing wakes it for five minutes
+(kubernetes/kubernetes#141694)."""
 _LOCAL_DISK = "ephemeral-storage"
 _NO_DEADLINE = 2**31 - 1
 """Told to a Deployment, it never reports a lack of progress: placeholders may be pending for as long as they like."""
@@ -90,7 +94,7 @@ def _pod(plan: Plan, labels: Mapping[str, str], pause_image: str) -> dict[str, A
         pod["resources"] = _yielding(pod["resources"], plan.not_held)
     pod |= {
         "priorityClassName": PRIORITY_CLASS,
-        "terminationGracePeriodSeconds": 0,
+        "terminationGracePeriodSeconds": GRACE_SECONDS,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
     }
