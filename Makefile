@@ -4,7 +4,9 @@ BASE_PYTHON ?= python3
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 VENV_READY := $(VENV)/.ready
-PYTEST := $(PYTHON) -m pytest
+# In two processes, each with a control plane of its own: tests wait more than they work. On a user's cluster in one.
+WORKERS ?= $(if $(MOORAGE_KUBECONFIG),0,2)
+PYTEST := $(PYTHON) -m pytest -n $(WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast test-cluster lint format crds bench clean prerequisites

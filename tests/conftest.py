@@ -1,3 +1,3 @@
 """Fixtures for all tests: a real control plane for those that ask for it."""
 
-pytest_plugins = ["tests.controlplane.fixtures"]
+pytest_plugins = ["tests.figures", "tests.controlplane.fixtures"]

@@ -111,13 +111,13 @@ def _complete_pods(node: Any) -> None:
             _complete_pods(each)
 
 
-def absent_node() -> str:
-    """Return the name of a node that is not there, another one each time.
+def absent_node(token: str | None = None) -> str:
+    """Return the name of a node that is not there, another one each time, or for each token.
 
     The pod collector waits 40 s from when it first misses a node, and then takes every pod on it: a pod on a node that
     an earlier test's pod was on would live for less.
     """
-    return f"node-of-no-cluster-{token_hex(4)}"
+    return f"node-of-no-cluster-{token or token_hex(4)}"
 
 
 def contains(value: Any, parts: Any) -> bool:

@@ -15,15 +15,15 @@ import pytest
 from tests.controlplane import Cluster, ControlPlane, KubectlError, wait_for
 from tests.controlplane.binaries import BinariesError, find_binaries, find_kubectl
 from tests.controlplane.build import SOURCES
+from tests.figures import tell
 
 StartControlPlane = Callable[..., ControlPlane]
 REPOSITORY = SOURCES.parents[1]
 START_SECONDS = 15.0
 
 
-def test_it_is_ready_in_seconds(own_control_plane: ControlPlane, capsys: pytest.CaptureFixture[str]) -> None:
-    with capsys.disabled():
-        print(f"\nthe control plane was ready after {own_control_plane.start_seconds:.1f} s")
+def test_it_is_ready_in_seconds(own_control_plane: ControlPlane, pytestconfig: pytest.Config) -> None:
+    tell(pytestconfig, f"the control plane was ready after {own_control_plane.start_seconds:.1f} s")
     assert own_control_plane.kubectl("get", "--raw", "/readyz") == "ok"
     assert own_control_plane.get("serviceaccount", "default", "-n", "default")
     for component in own_control_plane.components:
@@ -250,7 +250,7 @@ def run_pytest(folder: Path, **environment: str) -> str:
     (folder / "test_it.py").write_text(FAILING_TEST)
     command = [sys.executable, "-m", "pytest", "-rP", "-c", os.devnull, "--rootdir", str(folder), str(folder)]
     done = subprocess.run(
-        [*command, "-p", "tests.controlplane.fixtures", "-p", "no:cacheprovider"],
+        [*command, "-p", "tests.figures", "-p", "tests.controlplane.fixtures", "-p", "no:cacheprovider"],
         cwd=REPOSITORY,
         env={**os.environ, **environment},
         capture_output=True,

@@ -16,6 +16,7 @@ from tests.cluster.oracle_play import Play
 from tests.cluster.oracle_quotas import NEVER_COUNTED, WITH_SCOPES, WITHOUT_SCOPES, quotas_of
 from tests.cluster.oracle_workload import workload
 from tests.cluster.rest import Rest
+from tests.figures import tell
 from tests.operator_process import OperatorProcess
 
 SEED = os.environ.get("MOORAGE_ORACLE_SEED", "1")
@@ -69,9 +70,8 @@ def _play(rest: Rest, number: int) -> Play:
 def _print(request: pytest.FixtureRequest, plays: list[Play], seconds: float) -> None:
     done, refused, gone = (sum(getattr(each.requests, what) for each in plays) for what in ("done", "refused", "gone"))
     settled, comparisons = (sum(getattr(each.tally, what) for each in plays) for what in ("settled", "comparisons"))
-    capture = request.config.pluginmanager.getplugin("capturemanager")
-    with capture.global_and_fixture_disabled():
-        print(
-            f"\nthe oracle, seed {SEED}: {done} operations in {len(plays)} namespaces, {refused} refused as they "
-            f"had to be, {gone} in vain; {comparisons} numbers compared at {settled} settle points; {seconds:.0f} s"
-        )
+    tell(
+        request.config,
+        f"the oracle, seed {SEED}: {done} operations in {len(plays)} namespaces, {refused} refused as they "
+        f"had to be, {gone} in vain; {comparisons} numbers compared at {settled} settle points; {seconds:.0f} s",
+    )

@@ -17,6 +17,7 @@ from tests.cluster.case_objects import CASES, LIMITED, LIMITED_ADMISSION, Prereq
 from tests.cluster.quota_case import CasePlay
 from tests.cluster.rest import Rest, rest_client
 from tests.controlplane.control_plane import ControlPlane
+from tests.figures import tell
 from tests.operator_process import OperatorProcess
 
 ALONE = {
@@ -70,12 +71,10 @@ class Tally:
 
 @pytest.fixture(scope="module")
 def tally(request: pytest.FixtureRequest) -> Iterator[Tally]:
-    """Prints the sum in the end."""
+    """Tells the sum in the end."""
     counted = Tally()
     yield counted
-    capture = request.config.pluginmanager.getplugin("capturemanager")
-    with capture.global_and_fixture_disabled():
-        print(f"\nquota-cases.yaml: {counted}")
+    tell(request.config, f"quota-cases.yaml: {counted}")
 
 
 @pytest.fixture(scope="module")

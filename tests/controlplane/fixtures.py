@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.figures import tell
+
 from .binaries import Binaries, find_binaries, find_kubectl
 from .choice import USER_KUBECONFIG, open_cluster, user_kubeconfig
 from .cluster import Cluster
@@ -21,7 +23,6 @@ FIXTURES = ("control_plane", "start_control_plane")
 Prepared = Binaries | BaseException
 _prepared = pytest.StashKey[Prepared]()
 _running = pytest.StashKey[list[ControlPlane]]()
-_kept_logs = pytest.StashKey[list[Path]]()
 _log_sizes = pytest.StashKey[dict[ControlPlane, dict[str, int]]]()
 
 
@@ -97,7 +98,6 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the markers."""
     config.addinivalue_line("markers", "karpenter: needs Karpenter, which is built when such a test is chosen")
     config.stash[_running] = []
-    config.stash[_kept_logs] = []
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -137,16 +137,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Any:
         sizes = item.stash.get(_log_sizes, {})
         for plane in item.config.stash[_running]:
             plane.keep_logs = True
-            kept = item.config.stash[_kept_logs]
-            if plane.logs not in kept:
-                kept.append(plane.logs)
+            tell(item.config, f"control plane logs kept in {plane.logs}")
             report.sections.append((f"control plane logs ({report.when})", str(plane.logs)))
             for name, text in plane.logs_since(sizes.get(plane, {}), LOG_LINES).items():
                 report.sections.append((f"{name} log ({report.when})", text))
     return report
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say where the logs of failed tests are."""
-    for folder in config.stash[_kept_logs]:
-        terminalreporter.write_line(f"control plane logs kept in {folder}")

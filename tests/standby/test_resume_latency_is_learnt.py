@@ -99,8 +99,8 @@ def test_the_size_follows_the_resumes_that_pods_waited_for(
     upstream: Cluster, namespace: str, autoscaler: StandbyAutoscaler
 ) -> None:
     first = set(autoscaler.nodes(State.SUSPENDED))
-    autoscaler.latencies.new_node = 14.0  # slower than a resume, so that it is resumes that pods wait for
-    autoscaler.latencies.resume = 3.0
+    autoscaler.latencies.new_node = 20.0  # slower than a resume, so that it is resumes that pods wait for
+    autoscaler.latencies.resume = 6.0  # so that a pod that comes late waits too long for one that starts at once
     scale(upstream, namespace, autoscaler, WAVE)
     waits = waits_for_resumes(upstream, namespace, autoscaler)
     assert set(autoscaler.events("resumed")) == first
@@ -110,7 +110,7 @@ def test_the_size_follows_the_resumes_that_pods_waited_for(
     assert sizing["standbyResumeLatency"] == "12s"
 
     wait_for_nodes(autoscaler, running=9, suspended=3)
-    autoscaler.latencies.resume = 6.0
+    autoscaler.latencies.resume = 9.0
     scale(upstream, namespace, autoscaler, 2 * WAVE)
     waits = waits_for_resumes(upstream, namespace, autoscaler)
     assert len(waits) == WAVE
