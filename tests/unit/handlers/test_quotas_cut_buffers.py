@@ -46,7 +46,7 @@ class Team:
     def native(self, name: str = "theirs", *, used: str = "0", owner: str = "", cpu: str = "5") -> None:
         quota = NativeQuota(name, TEAM, name, 1, frozenset(), nano(cpu=used), nano(cpu=cpu), owner=owner)
         self.state.quotas.native.put(quota)
-        self.state.shares_changed(TEAM)
+        self.state.share_out(TEAM)
 
     def replicas(self, name: str) -> int | None:
         status = self.state.buffers.status(TEAM, name)
@@ -227,7 +227,7 @@ class TestWhatIsNotKnownYet:
         team.buffer("web", 9, described=True)
         assert team.state.desired(key_of(BUFFERS, TEAM, "web")) is None
         team.known.all = View()
-        team.state.shares_changed(TEAM)
+        team.state.share_out(TEAM)
         assert team.replicas("web") == 5
 
     def test_a_unit_without_a_known_shape_is_not_cut_and_says_so(self, team: Team) -> None:
