@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from moorage.quoting import quoted
 from moorage.scheduling import LabelSelector, NodeSelector, NodeSelectorTerm, Requirement, Taint, Toleration
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
@@ -105,7 +106,7 @@ def parse_selector(text: str) -> tuple[Requirement, ...]:
     while at <= len(text):
         match = _TERM.match(text, at)
         if match is None or text[match.end() : match.end() + 1] not in ("", ","):
-            raise ValueError(f"{text!r} is not a label selector")
+            raise ValueError(f"{quoted(text)} is not a label selector")
         found.append(_requirement(match))
         at = match.end() + 1
     return tuple(found)
