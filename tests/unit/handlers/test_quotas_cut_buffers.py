@@ -161,6 +161,15 @@ class TestTheOrder:
         team.state.remove(key_of(BUFFERS, TEAM, "b1"), uid="b1")
         assert team.replicas("b2") == 3
 
+    def test_of_many_that_go_first_a_few_are_named(self, team: Team) -> None:
+        team.native(cpu="25")
+        for number in range(10):
+            team.buffer(f"b{number}", 2, day=number + 1)
+        team.buffer("last", 9, day=20)
+        said = team.limited("last")[1]
+        assert said.count("which goes before") == 8
+        assert said.endswith("2 for buffer b7, which goes before and 4 for 2 further buffers that go before)")
+
     def test_a_buffer_that_has_no_size_takes_no_room_and_says_nothing_of_quotas(self, team: Team) -> None:
         team.native(cpu="5")
         team.found["lost"] = Unresolved("TemplateNotFound", "there is no PodTemplate lost")
