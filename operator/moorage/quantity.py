@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Self
 
+from moorage.quoting import quoted
+
 NANO = 10**9
 """Nano-units in one unit."""
 
@@ -70,7 +72,7 @@ def number_text(value: float) -> str:
     Raises QuantityError for booleans, infinities and not-a-number.
     """
     if isinstance(value, bool) or (isinstance(value, float) and not math.isfinite(value)):
-        raise QuantityError(f"{value!r} is not a quantity; write a number such as 2, 500m or 1.5Gi")
+        raise QuantityError(f"{quoted(value)} is not a quantity; write a number such as 2, 500m or 1.5Gi")
     return repr(value)
 
 
@@ -83,7 +85,7 @@ def parse_nano(text: str) -> int:
     match = _GRAMMAR.fullmatch(text) if len(text) <= _MAX_LENGTH else None
     if match is None:
         raise QuantityError(
-            f"{text[:_MAX_LENGTH]!r} is not a quantity; write a number with an optional suffix "
+            f"{quoted(text)} is not a quantity; write a number with an optional suffix "
             f"(n, u, m, k, M, G, T, P, E, or Ki, Mi, Gi, Ti, Pi, Ei), such as 2, 500m or 1.5Gi"
         )
     whole, part = match["whole"] or "", match["part"] or match["bare"] or ""
@@ -104,7 +106,7 @@ def _scaled(digits: int, power: int, text: str) -> int:
     if digits == 0:
         return 0
     if power > _LARGEST_POWER:
-        raise QuantityError(f"{text!r} is too large; the largest quantity is {MAX_INT64}")
+        raise QuantityError(f"{quoted(text)} is too large; the largest quantity is {MAX_INT64}")
     if power >= 0:
         return int(digits * 10**power)
     if -power > _MAX_LENGTH + _LARGEST_POWER:

@@ -59,6 +59,9 @@ logger = logging.getLogger(__name__)
 SYSTEM_NAMESPACE = "moorage-system"
 """Where the operator is installed, unless it is told otherwise."""
 
+GATHER_SECONDS = 0.1
+"""How long changes are gathered that cost a look at all buffers."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
@@ -111,8 +114,7 @@ class Operator:
         self.workloads = WorkloadWatch(self.client, quotas.states, self._mark_quotas)
         quotas.findings = self.workloads.findings
         self.native_feeds = self._native_feeds(quotas)
-        self._due: dict[str, set[str]] = {}
-        """Buffers that are to be sized anew, by namespace."""
+        self._references_changed = asyncio.Event()
         self.rooms = Rooms(quotas, self.ledger, self.watches.view, native=self.native_feeds)
         self.alarms: Alarms[tuple[str, str]] = Alarms(self._buffer_due)
         buffers = Buffers(self.references.known, self.rooms.of, Lives(self.alarms))
@@ -152,7 +154,7 @@ class Operator:
             gone=lambda key, uid: self.state.remove(key, uid=uid),
             now=lambda: datetime.now(UTC),
         )
-        self.state.specs_changed = self._specs_changed
+        self.state.specs_changed, self.state.share_soon = self._specs_changed, self.rooms.changed
         nodes, self.volume_nodes = Nodes(self.client), VolumeNodes(self.client, clusterwide=not options.namespaces)
         self.provisioning.nodes = lambda: nodes.by_name
         self.presence = self.state.presence = Presence(
@@ -183,7 +185,7 @@ class Operator:
             arrived=lambda key: self.state.knows(key_of(BUFFERS, *key)),
         )
         self.rooms.awaits_quotas = self.expected.awaits
-        self.state.awaits_buffers = self.expected_buffers.awaits
+        self.rooms.awaits_buffers = self.state.awaits_buffers = self.expected_buffers.awaits
         self.kopf = EmbeddedKopf(
             registry(self.credentials),
             settings(),
@@ -216,6 +218,7 @@ class Operator:
                     group.create_task(self.watches.run(), name="watches"),
                     *(group.create_task(feed.run(), name=f"native {feed.path}") for feed in self.native_feeds),
                     group.create_task(self.references.run(), name="references"),
+                    group.create_task(self._follow_references(), name="what buffers refer to"),
                     group.create_task(self.workloads.run(), name="workloads"),
                     group.create_task(self.enforcer.run(), name="enforcer"),
                     group.create_task(self.events.run(), name="events"),
@@ -285,8 +288,7 @@ class Operator:
         logger.info("serving /healthz, /readyz and /metrics on port %d", port)
 
     def _reference_changed(self, reference: AnyReference) -> None:
-        for key in self.state.buffers.referring_to(reference):
-            self._buffer_due(key)
+        self.state.reference_changed(reference)
 
     def _autoscalers_changed(self, namespace: str) -> None:
         for key in self.state.buffers:
@@ -294,14 +296,7 @@ class Operator:
                 self._buffer_due(key)
 
     def _buffer_due(self, key: tuple[str, str]) -> None:
-        """Have a buffer sized anew soon; of many in a namespace, what quotas leave is shared out once for all."""
-        self._due.setdefault(key[0], set()).add(key[1])
-        self.rooms.changed(key[0])
-
-    def _share_out(self, namespace: str) -> None:
-        self.state.shares_changed(namespace)
-        for name in self._due.pop(namespace, ()):
-            self.state.buffer_changed(namespace, name)
+        self.state.buffer_due(*key)
 
     def _labelled(self, key: StatusKey, labels: Mapping[str, str]) -> None:
         if key.plural == QUOTAS:
@@ -328,11 +323,21 @@ class Operator:
         for name in self.state.quotas.names(namespace):
             self.state.writer.mark(key_of(QUOTAS, namespace, name))
 
-    def _specs_changed(self) -> None:
+    def _specs_changed(self, plural: str) -> None:
         """Watch what quotas count, and follow what buffers refer to."""
-        self.watches.want(self.ledger.resources(), finished_pods=self.ledger.counts_finished_pods)
-        self.references.want(self.state.buffers.references())
+        if plural == QUOTAS:
+            self.watches.want(self.ledger.resources(), finished_pods=self.ledger.counts_finished_pods)
+        else:
+            self._references_changed.set()
         self.presence.wake()
+
+    async def _follow_references(self) -> None:
+        """Follow what buffers refer to, looked up once for many that come."""
+        while True:
+            await self._references_changed.wait()
+            self._references_changed.clear()
+            self.references.want(self.state.buffers.references())
+            await asyncio.sleep(GATHER_SECONDS)
 
     async def _publish_usage(self) -> None:
         """Pass changes of usage on to the writer, and end grace periods when they are over."""
@@ -348,7 +353,7 @@ class Operator:
                 self.rooms.changed(namespace)
 
     async def _share_out_rooms(self) -> None:
-        await self.rooms.run(share_out=self._share_out, namespaces=self.state.buffers.namespaces)
+        await self.rooms.run(share_out=self.state.share_out, namespaces=self.state.buffers.namespaces)
 
     async def _look_again(self) -> None:
         """Tell the quotas concerned when a resource becomes known, or is not known any more."""

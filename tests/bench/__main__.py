@@ -9,6 +9,7 @@ BENCHES = (
     "tests.bench.feed_bench",
     "tests.bench.latency",
     "tests.bench.admission_bench",
+    "tests.bench.restart_bench",
     "tests.bench.simulation_bench",
 )
 

@@ -176,6 +176,17 @@ def test_an_edit_is_put_back_and_reported(cluster: Cluster, rest: Rest, namespac
     wait_for_condition(cluster, namespace, "nsq/team", "Enforced", "True", "Proved", timeout=30)
 
 
+def test_somebody_who_keeps_changing_it_is_told_of(cluster: Cluster, rest: Rest, namespace: str) -> None:
+    enforce(cluster, rest, namespace, {"hard": {"pods": 6}})
+
+    def told() -> bool:
+        rest.patch(namespace, RQ, PROJECTED, {"spec": {"hard": {"pods": "100"}}}).require()
+        return f"somebody keeps changing ResourceQuota {PROJECTED}" in enforced_message(rest, namespace)
+
+    wait_for(told, timeout=20, message=lambda: f"a word of it; it says {enforced_message(rest, namespace)}")
+    wait_until_hard(rest, namespace, {"pods": "6"})
+
+
 def events(rest: Rest, namespace: str, reason: str) -> list[str]:
     """What events on the quota tell."""
     found = rest.items(namespace, "Event", "events.k8s.io/v1")

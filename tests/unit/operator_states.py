@@ -51,4 +51,5 @@ def operator_state(
     state = OperatorState(ledger, quotas, Buffers(resolve, Rooms(quotas, ledger, views).of))
     client = Client(NoCredentials())
     state.writer = StatusWriter(client, state.desired, gone=lambda *_: None, now=lambda: datetime.now(UTC))
+    state.share_soon = state.share_out  # at once: nothing gathers changes here
     return state

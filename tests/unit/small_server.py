@@ -38,6 +38,7 @@ class SmallServer:
     url: str = ""
     version: int = 100
     _watching: dict[str, list[asyncio.Queue[bytes | None]]] = field(default_factory=dict)
+    _watches: list[web.Request] = field(default_factory=list)
 
     def serve(self, group: str, *versions: str, preferred: str = "", **plurals_and_versions: str) -> None:
         """Serve kinds of a group: `widgets="v1 v1beta1"` says in which versions."""
@@ -85,6 +86,14 @@ class SmallServer:
         self._tell(path, None)
         self._watching.pop(path, None)
 
+    def watched(self, path: str) -> list[dict[str, str]]:
+        """Return what the watches on a collection ask for that are open now."""
+        return [
+            dict(each.query)
+            for each in self._watches
+            if each.path == path and each.transport is not None and not each.transport.is_closing()
+        ]
+
     def _tell(self, path: str, line: bytes | None) -> None:
         for queue in self._watching.get(path, []):
             queue.put_nowait(line)
@@ -118,6 +127,7 @@ class SmallServer:
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         queue: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._watching.setdefault(path, []).append(queue)
+        self._watches.append(request)
         if request.query.get("sendInitialEvents") == "true":
             for body in self.collections[path].values():
                 queue.put_nowait(event("ADDED", body))

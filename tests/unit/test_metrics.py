@@ -235,6 +235,7 @@ async def test_how_long_a_native_quota_has_differed_is_shown_beside_that() -> No
 
 async def test_a_buffer_shows_its_units_by_tier(state: OperatorState) -> None:
     state.buffers.accept("team-a", "web", generation=1, spec={**WEB, "sizing": SIZING})
+    state.share_out("team-a")
     labels = 'capacitybuffer="web",namespace="team-a"'
     assert of(state, "moorage_capacitybuffer_") == {
         f'moorage_capacitybuffer_replicas{{{labels},tier="active"}}': 60,

@@ -13,6 +13,8 @@ from typing import Any
 
 import msgspec
 
+from moorage.quoting import MOST_OF_A_NAME, shortened
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
@@ -34,7 +36,8 @@ class Rule:
             return None
         if self.offenders is None:
             return self.message
-        return f"{json.dumps(list(self.offenders(value)), ensure_ascii=False)}: {self.message}"
+        blamed = [shortened(each, MOST_OF_A_NAME) for each in self.offenders(value)]
+        return f"{json.dumps(blamed, ensure_ascii=False)}: {self.message}"
 
     def schema(self) -> dict[str, str]:
         """Return the rule as an entry of x-kubernetes-validations."""

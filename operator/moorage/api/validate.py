@@ -12,6 +12,7 @@ from typing import Any
 from moorage.api.rules import Rule
 from moorage.api.schema import INT_OR_STRING, VALIDATIONS, Schema
 from moorage.quantity import MAX_INT64
+from moorage.quoting import MOST_OF_A_NAME, shortened
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ def _cleaned(value: Any, schema: Schema, path: str, unknown: list[Problem]) -> A
         if inner is not None:
             kept[str(key)] = _cleaned(each, inner, _path_to(path, schema, key), unknown)
         elif schema.get("type") == "object":
-            unknown.append(Problem(f"{path}.{key}", _unknown_field(str(key), list(schema["properties"]))))
+            unknown.append(Problem(_path_to(path, schema, key), _unknown_field(str(key), list(schema["properties"]))))
     return kept
 
 
@@ -91,7 +92,7 @@ def complaints(value: Any, schema: Schema, path: str) -> Iterator[Problem]:
 def _wrong_type(value: Any, schema: Schema) -> str | None:
     is_integer = isinstance(value, int) and not isinstance(value, bool)
     if is_integer and abs(value) > MAX_INT64:
-        return f"{value} is too large: a bare integer is at most {MAX_INT64}"
+        return f"{shortened(str(value))} is too large: a bare integer is at most {MAX_INT64}"
     if INT_OR_STRING in schema:
         if is_integer or isinstance(value, str):
             return None
@@ -108,8 +109,7 @@ def _wrong_type(value: Any, schema: Schema) -> str | None:
 
 
 def _shown(value: Any) -> str:
-    text = json.dumps(value, default=str)
-    return text if len(text) <= 40 else f"{text[:37]}..."
+    return shortened(json.dumps(value, default=str))
 
 
 def _out_of_bounds(value: Any, schema: Schema, path: str) -> Iterator[Problem]:
@@ -165,4 +165,5 @@ def _schema_of_key(schema: Schema, key: Any) -> Schema | None:
 
 def _path_to(path: str, schema: Schema, key: Any) -> str:
     """Return the path in the API server's spelling: keys of a map in brackets."""
-    return f"{path}[{key}]" if "additionalProperties" in schema else f"{path}.{key}"
+    name = shortened(str(key), MOST_OF_A_NAME)
+    return f"{path}[{name}]" if "additionalProperties" in schema else f"{path}.{name}"

@@ -17,6 +17,9 @@ from moorage.quota.names import counted
 from moorage.quota.scopes import Requirement, ScopeFacts, selects
 from moorage.quota.usage import ObjectUse
 
+NAMED = 8
+"""How many of the buffers that were served before are named."""
+
 
 @dataclass(frozen=True, slots=True)
 class Quota:
@@ -54,9 +57,12 @@ class Shortage:
     used: int
     """By everything but buffers."""
     taken: tuple[tuple[str, int], ...]
-    """By the buffers that were served before: their names and amounts."""
+    """By the buffers that were served before, those first that were: their names and amounts, of a few of them."""
     units: int
     """How many units it leaves."""
+    others: int = 0
+    """How many buffers more were served before, which are not named: each of hundreds naming all is no help."""
+    taken_by_others: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +82,23 @@ class _Limit:
     quota: Quota
     resource: str
     source: str
-    taken: list[tuple[str, int]] = field(default_factory=list)
+    taken: int = 0
+    """By all buffers so far, as a running sum: there may be hundreds."""
+    takers: int = 0
+    named: list[tuple[str, int]] = field(default_factory=list)
+    """The first of those that took something, and how much."""
 
     def left(self) -> int:
         """Return the nano-units that are left, 0 when the quota is exceeded."""
         room = self.quota.hard[self.resource] - self.quota.used.get(self.resource, 0)
-        return max(room - sum(amount for _, amount in self.taken), 0)
+        return max(room - self.taken, 0)
+
+    def take(self, name: str, amount: int) -> None:
+        """Note what a buffer takes."""
+        self.taken += amount
+        self.takers += 1
+        if len(self.named) < NAMED:
+            self.named.append((name, amount))
 
 
 def without_placeholders(quota: Quota, placeholders: Iterable[ObjectUse]) -> Quota:
@@ -123,7 +140,7 @@ def _serve(asking: Asking, limits: list[_Limit]) -> Share:
     units = shortages[0].units if shortages else asking.units
     for limit in concerned:
         if units:
-            limit.taken.append((asking.name, units * asking.unit[limit.source]))
+            limit.take(asking.name, units * asking.unit[limit.source])
     return Share(asking.units, units, tuple(shortages))
 
 
@@ -136,6 +153,8 @@ def _shortages(asking: Asking, limits: list[_Limit]) -> Iterator[Shortage]:
                 resource=limit.resource,
                 hard=limit.quota.hard[limit.resource],
                 used=limit.quota.used.get(limit.resource, 0),
-                taken=tuple(limit.taken),
+                taken=tuple(limit.named),
                 units=units,
+                others=limit.takers - len(limit.named),
+                taken_by_others=limit.taken - sum(amount for _, amount in limit.named),
             )

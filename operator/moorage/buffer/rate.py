@@ -6,6 +6,8 @@ import re
 from decimal import Context, Decimal
 from fractions import Fraction
 
+from moorage.quoting import quoted
+
 _RATE = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)(?:/(?P<per>s|m|h))?")
 _SECONDS_PER = {"s": 1, "m": 60, "h": 3600}
 
@@ -30,7 +32,7 @@ def parse_rate(value: str | int) -> Fraction:
     text = str(value)
     match = _RATE.fullmatch(text) if len(text) <= _LONGEST and not isinstance(value, bool) else None
     if match is None:
-        raise ValueError(f'{value!r} is not a rate; write pods per second such as 2 or "0.5", or "120/m", "90/h"')
+        raise ValueError(f'{quoted(value)} is not a rate; write pods per second such as 2 or "0.5", or "120/m", "90/h"')
     return Fraction(match["number"]) / _SECONDS_PER[match["per"] or "s"]
 
 
@@ -40,7 +42,7 @@ def parse_duration(text: str) -> Fraction:
     Raises ValueError with a sentence for the reader.
     """
     if not isinstance(text, str) or len(text) > _LONGEST:
-        raise ValueError(f"{text!r} is not a duration; write one such as 30s, 1m30s or 500ms")
+        raise ValueError(f"{quoted(text)} is not a duration; write one such as 30s, 1m30s or 500ms")
     if text == "0":
         return Fraction(0)
     total, end = Fraction(0), 0
@@ -49,7 +51,7 @@ def parse_duration(text: str) -> Fraction:
             break
         total, end = total + Fraction(match[1]) * _DURATION_UNIT[match[2]], match.end()
     if end != len(text) or not text:
-        raise ValueError(f"{text!r} is not a duration; write one such as 30s, 1m30s or 500ms, without a sign")
+        raise ValueError(f"{quoted(text)} is not a duration; write one such as 30s, 1m30s or 500ms, without a sign")
     return total
 
 

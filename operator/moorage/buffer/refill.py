@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from moorage.quoting import quoted
+
 _HOUR_SECONDS = 3600.0
 
 
@@ -37,7 +39,7 @@ def parse_refill(text: str) -> Policy:
         return Rule(text)
     count, slash, unit = text.partition("/")
     if not count.isdigit() or int(count) == 0 or (slash, unit) != ("/", "h"):
-        raise ValueError(f'{text!r} is not a refill; write Always, None, or a number per hour such as "20/h"')
+        raise ValueError(f'{quoted(text)} is not a refill; write Always, None, or a number per hour such as "20/h"')
     return int(count)
 
 

@@ -13,6 +13,8 @@ from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
 
+from moorage.quoting import shortened
+
 _ANY_TIME = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -37,7 +39,9 @@ class Recurrence:
             next(CronSim(self.cron, _ANY_TIME))
         except (CronSimError, StopIteration) as error:
             why = f"{error}" or "it never comes"
-            raise ScheduleError(f'"{self.cron}" is no time that ever comes: {why[0].lower()}{why[1:]}') from None
+            raise ScheduleError(
+                f'"{shortened(self.cron)}" is no time that ever comes: {why[0].lower()}{why[1:]}'
+            ) from None
 
     def current(self, at: datetime) -> datetime | None:
         """Return when the period ends that is in force at a time; None when none is."""
@@ -73,7 +77,7 @@ def recurrence(cron: str, zone: str, duration: timedelta) -> Recurrence:
     try:
         found = ZoneInfo(zone)
     except (KeyError, ValueError, OSError):
-        raise ScheduleError(f"{zone} is not a time zone that is known here; write its IANA name") from None
+        raise ScheduleError(f"{shortened(zone)} is not a time zone that is known here; write its IANA name") from None
     return Recurrence(cron, found, duration)
 
 

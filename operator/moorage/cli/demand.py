@@ -18,6 +18,7 @@ from moorage.buffer.recorded import NANOSECONDS
 from moorage.cli.documents import read_documents
 from moorage.cli.errors import BadInput
 from moorage.cli.trace import read_trace
+from moorage.quoting import quoted, shortened
 
 _MOST_PODS = 50_000_000
 _SOURCES = ("profile", "trace", "pods", "poisson", "mmpp", "diurnal", "hpa")
@@ -112,7 +113,9 @@ def _diurnal(text: str, seconds: Fraction, _: Mapping[str, Any]) -> Demand:
 def _hpa(text: str, _: Fraction, __: Mapping[str, Any]) -> Demand:
     first, last = (_number("--hpa", each) for each in _two("--hpa", text, "20:200"))
     if first != int(first) or last != int(last) or not 0 < first < last:
-        raise BadInput(f"--hpa: {text} is not a scale-up; write two whole numbers, from fewer to more, such as 20:200")
+        raise BadInput(
+            f"--hpa: {shortened(text)} is not a scale-up; write two whole numbers, from fewer to more, such as 20:200"
+        )
     _bounded("--hpa", last)
     times = ramp(Autoscaler(int(first), int(last)))
     return Demand(lambda _: times, is_random=False)
@@ -136,7 +139,9 @@ def _moment(stamp: Any) -> int:
     try:
         return int((stamp if isinstance(stamp, datetime) else datetime.fromisoformat(str(stamp))).timestamp())
     except ValueError:
-        raise BadInput(f"--pods: {stamp!r} is not when a pod was made; it is written as 2026-01-31T10:15:00Z") from None
+        raise BadInput(
+            f"--pods: {quoted(stamp)} is not when a pod was made; it is written as 2026-01-31T10:15:00Z"
+        ) from None
 
 
 _READERS: dict[str, Callable[..., Demand]] = {
@@ -155,7 +160,7 @@ def _segments(option: str, text: str) -> list[Segment]:
     for part in text.split(","):
         rate, _, lasts = part.strip().partition(":")
         if not lasts:
-            raise BadInput(f"{option}: {part!r} is not rate:seconds; write such as 5:600,30:180,0:360")
+            raise BadInput(f"{option}: {quoted(part)} is not rate:seconds; write such as 5:600,30:180,0:360")
         segments.append((_rate(option, rate, zero=True), _number(option, lasts.removesuffix("s"))))
     if not any(rate * lasts for rate, lasts in segments):
         raise BadInput(f"{option}: no pods come; give a rate above 0 for more than 0 seconds")
@@ -165,7 +170,7 @@ def _segments(option: str, text: str) -> list[Segment]:
 def _two(option: str, text: str, example: str) -> list[str]:
     parts = text.split(":")
     if len(parts) != 2:
-        raise BadInput(f"{option}: {text!r} is not two numbers; write such as {example}")
+        raise BadInput(f"{option}: {quoted(text)} is not two numbers; write such as {example}")
     return parts
 
 
@@ -180,9 +185,9 @@ def _number(option: str, text: str) -> float:
     try:
         number = Fraction(text)
     except (ValueError, ZeroDivisionError):
-        raise BadInput(f"{option}: {text!r} is not a number") from None
+        raise BadInput(f"{option}: {quoted(text)} is not a number") from None
     if number < 0:
-        raise BadInput(f"{option}: {text} must not be negative")
+        raise BadInput(f"{option}: {shortened(text)} must not be negative")
     return float(number)
 
 

@@ -24,6 +24,7 @@ from moorage.density.eks.documents import (
     Subnets,
 )
 from moorage.density.eks.subnets import Reservation, ReservationKind, Subnet
+from moorage.quoting import quoted
 
 _Value = TypeVar("_Value")
 
@@ -140,7 +141,7 @@ def _reservations(file: str, answer: CidrReservations) -> list[tuple[str, Reserv
     for at, each in enumerate(answer.subnet_ipv4_cidr_reservations):
         where = f"{file}: SubnetIpv4CidrReservations[{at}]"
         if each.reservation_type not in set(ReservationKind):
-            raise BadInput(f"{where}.ReservationType: {each.reservation_type!r} is neither prefix nor explicit")
+            raise BadInput(f"{where}.ReservationType: {quoted(each.reservation_type)} is neither prefix nor explicit")
         found.append(
             (each.subnet_id, Reservation(network(each.cidr, f"{where}.Cidr"), ReservationKind(each.reservation_type)))
         )
@@ -167,4 +168,4 @@ def _read(make: Callable[[str], _Value], text: str, where: str, kind: str) -> _V
     try:
         return make(text)
     except ValueError as error:
-        raise BadInput(f"{where}: {text!r} is no {kind}") from error
+        raise BadInput(f"{where}: {quoted(text)} is no {kind}") from error

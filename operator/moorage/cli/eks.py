@@ -16,6 +16,7 @@ from moorage.density.eks import cni
 from moorage.density.eks.documents import InstanceTypes, instance_of
 from moorage.density.eks.instances import InstanceType, instance_types, similar
 from moorage.density.eks.networking import Family, Mode, Networking
+from moorage.quoting import quoted
 
 _Model = TypeVar("_Model")
 
@@ -52,7 +53,7 @@ def version_of(text: str | None) -> tuple[int, ...] | None:
         return None
     version = cni.version_of(text)
     if version is None:
-        raise BadInput(f"--cni-version: {text!r} is no version; write one such as 1.18.1")
+        raise BadInput(f"--cni-version: {quoted(text)} is no version; write one such as 1.18.1")
     return version
 
 
@@ -69,7 +70,7 @@ def find_types(names: Iterable[str], file: str | None) -> list[Found]:
         if any(each in name for each in "*?["):
             matching = fnmatch.filter(sorted(known.keys() | described.keys()), name)
             if not matching:
-                raise BadInput(f"no instance type matches {name!r}")
+                raise BadInput(f"no instance type matches {quoted(name)}")
         for each in matching:
             found[each] = described[each] if each in described else (_known(each), "")
     return list(found.values())
@@ -89,7 +90,7 @@ def _known(name: str) -> InstanceType:
         near = similar(name)
         hint = f"did you mean {' or '.join(near)}?" if near else "name one such as m5.large"
         raise BadInput(
-            f"{name!r} is no instance type in the table; {hint} (--instance-types reads newer ones)"
+            f"{quoted(name)} is no instance type in the table; {hint} (--instance-types reads newer ones)"
         ) from None
 
 

@@ -11,6 +11,7 @@ from moorage.admission.policies import coverage
 from moorage.admission.policies.coverage import Demand
 from moorage.api.documents import yaml_text
 from moorage.cli.errors import BadInput
+from moorage.quoting import quoted
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _HEADER = ("Made by `moorage require`. Pods and claims that need a NamespaceQuota which covers them.",)
@@ -44,7 +45,7 @@ def require(priority_classes: Iterable[str], storage_classes: Iterable[str], cro
 
 def _checked(name: str) -> str:
     if len(name) > 253 or _NAME.fullmatch(name) is None:
-        raise BadInput(f"{name!r} is no name of a class: lower-case letters, digits, '-' and '.'")
+        raise BadInput(f"{quoted(name)} is no name of a class: lower-case letters, digits, '-' and '.'")
     return name
 
 

@@ -26,6 +26,7 @@ from moorage.cli.demand import demand_of, demand_options
 from moorage.cli.errors import BadInput
 from moorage.cli.output import emit, output_option
 from moorage.cli.simulated import answer_of, table_of, write_csv
+from moorage.quoting import quoted
 
 _TARGET = re.compile(r"p(?P<percentile>[0-9]+(?:\.[0-9]+)?)=(?P<wait>.+)")
 _LONG_RUNS = 4
@@ -172,7 +173,7 @@ class _Question:
 def _target(text: str) -> Target:
     match = _TARGET.fullmatch(text)
     if match is None:
-        raise BadInput(f"--optimize: {text!r} is not a target; write a percentile and a wait, such as p99=1s")
+        raise BadInput(f"--optimize: {quoted(text)} is not a target; write a percentile and a wait, such as p99=1s")
     try:
         promise = Promise(Fraction(match["percentile"]) / 100, parse_duration(match["wait"]))
     except ValueError as error:

@@ -17,6 +17,7 @@ from moorage.density.eks.maxpods import HOST_NETWORK_PODS, default_convention, m
 from moorage.density.eks.networking import Mode
 from moorage.density.eks.subnets import Reservation, ReservationKind, Subnet
 from moorage.density.eks.targets import WarmTargets
+from moorage.quoting import quoted
 
 
 @click.command()
@@ -127,7 +128,7 @@ def _split(text: str | None) -> list[str]:
 def _reservation(text: str) -> Reservation:
     kind, colon, cidr = text.rpartition(":")
     if colon and kind not in set(ReservationKind):
-        raise BadInput(f"--reservations: {kind!r} is neither prefix nor explicit")
+        raise BadInput(f"--reservations: {quoted(kind)} is neither prefix nor explicit")
     return Reservation(network(cidr, "--reservations"), ReservationKind(kind or "prefix"))
 
 
@@ -148,7 +149,7 @@ def _plan(
         return None
     ((instance, _), *more) = find_types([name], None)
     if more:
-        raise BadInput(f"--type: {name!r} names {len(more) + 1} instance types; name one")
+        raise BadInput(f"--type: {quoted(name)} names {len(more) + 1} instance types; name one")
     in_use = any(each.subnet.prefixes for each in found)
     networking = networking_of(mode=mode or (Mode.PREFIX if in_use else Mode.SECONDARY), **settings)
     limit = most or max_pods(instance, networking, default_convention(networking.mode)).pods

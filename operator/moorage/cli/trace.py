@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from moorage.buffer.recorded import NANOSECONDS, nanoseconds
 from moorage.cli.errors import BadInput
+from moorage.quoting import quoted, shortened
 
 _MOST_PODS = 50_000_000
 _LONGEST_COUNT = 18
@@ -49,7 +50,9 @@ def _times(filename: str, rows: Iterable[list[str]]) -> Iterator[int]:
         where = f"{filename}, row {number}"
         time = _time(row[0].strip(), where)
         if before is not None and time < before:
-            raise BadInput(f"{where}: {row[0].strip()} is earlier than the row before; sort the rows by time")
+            raise BadInput(
+                f"{where}: {shortened(row[0].strip())} is earlier than the row before; sort the rows by time"
+            )
         before = time
         count = 1 if count_at is None else _count(row, count_at, where)
         pods += count
@@ -72,11 +75,13 @@ def _time(text: str, where: str) -> int:
     except InvalidOperation:
         return _date(text, where)
     if not seconds.is_finite():
-        raise BadInput(f"{where}: {text} is not a time; remove the row, or write seconds such as 12.5")
+        raise BadInput(f"{where}: {shortened(text)} is not a time; remove the row, or write seconds such as 12.5")
     if seconds > _LATEST_SECONDS:
-        raise BadInput(f"{where}: {text} is too large for a time in seconds")
+        raise BadInput(f"{where}: {shortened(text)} is too large for a time in seconds")
     if seconds < 0:
-        raise BadInput(f"{where}: {text} is negative; count seconds from the start of the trace, or write dates")
+        raise BadInput(
+            f"{where}: {shortened(text)} is negative; count seconds from the start of the trace, or write dates"
+        )
     return nanoseconds(Fraction(seconds))
 
 
@@ -87,7 +92,7 @@ def _date(text: str, where: str) -> int:
         moment = datetime.fromisoformat(whole + fraction[len(digits) :])
     except ValueError:
         raise BadInput(
-            f"{where}: {text!r} is not a time; write seconds such as 12.5, or a date and time such as "
+            f"{where}: {quoted(text)} is not a time; write seconds such as 12.5, or a date and time such as "
             "2026-01-31 10:15:00.5"
         ) from None
     if moment.tzinfo is None:
@@ -98,7 +103,7 @@ def _date(text: str, where: str) -> int:
 def _count(row: list[str], column: int, where: str) -> int:
     text = row[column].strip() if column < len(row) else ""
     if not text.isascii() or not text.isdigit() or len(text) > _LONGEST_COUNT:
-        raise BadInput(f"{where}: {text!r} is not a count of pods; write a whole number, 0 or more")
+        raise BadInput(f"{where}: {quoted(text)} is not a count of pods; write a whole number, 0 or more")
     return int(text)
 
 

@@ -17,6 +17,7 @@ from moorage.cli.quotas import QUOTA_KINDS, Quota, read_quota
 from moorage.quota.ledger import Holder, Ledger, Usage
 from moorage.quota.names import why_not_counted
 from moorage.quota.report import QuotaReport, ResourceLine, report
+from moorage.quoting import quoted
 from moorage.status.findings import plural
 
 
@@ -144,7 +145,7 @@ def _moment(text: str | None) -> float:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
-        raise BadInput(f"--at: {text!r} is not a time; write one such as 2026-01-31T12:00:00Z") from error
+        raise BadInput(f"--at: {quoted(text)} is not a time; write one such as 2026-01-31T12:00:00Z") from error
     return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
 
 

@@ -15,6 +15,7 @@ from moorage.density.eks.ipamd import PASS_SECONDS, Ipamd, Pool, attached
 from moorage.density.eks.maxpods import HOST_NETWORK_PODS, default_convention, max_pods
 from moorage.density.eks.networking import Mode, Networking
 from moorage.density.eks.targets import WarmTargets
+from moorage.quoting import quoted
 
 TARGETS = {"warm_eni": "WARM_ENI_TARGET", "warm_ip": "WARM_IP_TARGET"}
 TARGETS |= {"minimum_ip": "MINIMUM_IP_TARGET", "warm_prefix": "WARM_PREFIX_TARGET"}
@@ -67,7 +68,7 @@ def warm_pool(
     given = {name: value for name in TARGETS if (value := settings.pop(name)) is not None}
     (found, *more) = find_types([instance_type], instance_types)
     if more:
-        raise BadInput(f"{instance_type!r} names {len(more) + 1} instance types; name one")
+        raise BadInput(f"{quoted(instance_type)} names {len(more) + 1} instance types; name one")
     networking = networking_of(**settings)
     node = _Node(found, networking, WarmTargets(**given), most or _max_pods(found, networking))
     history = list(node.history([pods, *steps], wait=wait, scatter=scatter))

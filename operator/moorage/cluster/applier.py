@@ -13,15 +13,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from moorage.cluster.client import Client
+from moorage.cluster.contests import Contests, contested
 from moorage.cluster.errors import ApiError, ClusterError
 from moorage.cluster.owned import Kind, ObjectKey, OwnedObject, OwnedObjects, read_owned
 
 logger = logging.getLogger(__name__)
 
 Document = dict[str, Any]
-
-_PUT_BACK_SECONDS = 1.0
-"""An object that somebody keeps changing is put back once in so long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +64,9 @@ class Applier:
         self._wanted: dict[str, dict[ObjectKey, Document]] = {}
         """By the owner's uid; an owner who is not in it is left alone."""
         self._applied: dict[ObjectKey, _Applied] = {}
+        self._contests: Contests[ObjectKey] = Contests(client.backoff)
+        self._later: dict[str, asyncio.TimerHandle] = {}
+        """When owners are looked at again whose objects somebody keeps changing."""
         self._troubles: dict[str, Trouble] = {}
         self._dirty: set[str] = set()
         self._busy: set[str] = set()
@@ -88,12 +89,15 @@ class Applier:
         """Leave an owner's objects as they are."""
         self._wanted.pop(owner_uid, None)
         self._dirty.discard(owner_uid)
+        if (timer := self._later.pop(owner_uid, None)) is not None:
+            timer.cancel()
         self._clear(owner_uid)
 
     def forget(self, owner_uid: str) -> None:
         """Leave the objects of an owner that is gone to the garbage collector."""
         for key in self._wanted.get(owner_uid, ()):
             self._applied.pop(key, None)
+            self._contests.forget(key)
         self.leave(owner_uid)
 
     def trouble(self, owner_uid: str) -> Trouble | None:
@@ -102,13 +106,17 @@ class Applier:
 
     async def run(self) -> None:
         """Work until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            while True:
-                await self._wake.wait()
-                self._wake.clear()
-                for owner in self._dirty - self._busy:
-                    self._busy.add(owner)
-                    group.create_task(self._converge(owner), name=f"objects of {owner}")
+        try:
+            async with asyncio.TaskGroup() as group:
+                while True:
+                    await self._wake.wait()
+                    self._wake.clear()
+                    for owner in self._dirty - self._busy:
+                        self._busy.add(owner)
+                        group.create_task(self._converge(owner), name=f"objects of {owner}")
+        finally:
+            for timer in self._later.values():
+                timer.cancel()
 
     def _mark(self, owner_uid: str) -> None:
         if owner_uid in self._wanted and owner_uid not in self._dirty:
@@ -122,8 +130,8 @@ class Applier:
                 self._dirty.discard(owner)
                 try:
                     async with self._slots:
-                        wrote = await self._converge_once(owner)
-                    self._clear(owner)
+                        await self._converge_once(owner)
+                    self._follow_contests(owner)
                     attempts.reset()
                 except (ClusterError, _NameTakenError) as error:
                     self.counters.failures += 1
@@ -135,9 +143,6 @@ class Applier:
                     logger.exception("the objects of %s could not be made, by a bug", owner)
                     self._retry(owner)
                     await attempts.wait()
-                else:
-                    if wrote and owner in self._dirty:
-                        await asyncio.sleep(_PUT_BACK_SECONDS)
         finally:
             self._busy.discard(owner)
             if owner in self._dirty:
@@ -147,35 +152,48 @@ class Applier:
         if owner in self._wanted:
             self._dirty.add(owner)
 
-    async def _converge_once(self, owner: str) -> bool:
-        """Remove, then make, so that nothing is there twice; tell whether anything was written.
+    def _follow_contests(self, owner: str) -> None:
+        """Tell of objects that somebody keeps changing, and look again when they may be put back or left alone."""
+        now = _now()
+        keys = list(self._wanted.get(owner, ()))
+        told = [contested(str(key), key.namespace) for key in keys if self._contests.is_contested(key, now)]
+        if told:
+            self._report(owner, Trouble("ChangedByOthers", "; ".join(told)))
+        else:
+            self._clear(owner)
+        times = [self._contests.pause(key, now) or self._contests.peace_in(key, now) for key in keys]
+        if (timer := self._later.pop(owner, None)) is not None:
+            timer.cancel()
+        if seconds := min((each for each in times if each is not None), default=None):
+            self._later[owner] = asyncio.get_running_loop().call_later(seconds, self._mark, owner)
+
+    async def _converge_once(self, owner: str) -> None:
+        """Remove, then make, so that nothing is there twice.
 
         Raises the first error, after all has been tried.
         """
         wanted = self._wanted.get(owner)
         if wanted is None:
-            return False
+            return
         errors: list[Exception] = []
-        wrote = False
         for stored in self._objects.of(owner):
             if stored.key not in wanted:
                 try:
                     await self._remove(stored)
-                    wrote = True
                 except ClusterError as error:
                     errors.append(error)
         for key, document in wanted.items():
             try:
-                wrote |= await self._apply(owner, key, document)
+                await self._apply(owner, key, document)
             except (ClusterError, _NameTakenError) as error:
                 errors.append(error)
         if errors:
             raise errors[0]
-        return wrote
 
     async def _remove(self, stored: OwnedObject) -> None:
         kind = self._kinds[stored.key.kind]
         self._applied.pop(stored.key, None)
+        self._contests.forget(stored.key)
         logger.info("removing %s in %s, which is not wanted any more", stored.key, stored.key.namespace)
         try:
             await self._client.delete(kind.path(stored.key.namespace, stored.key.name), uid=stored.uid)
@@ -185,21 +203,23 @@ class Applier:
         self.counters.deleted += 1
         self._objects.delete(stored)
 
-    async def _apply(self, owner: str, key: ObjectKey, document: Document) -> bool:
+    async def _apply(self, owner: str, key: ObjectKey, document: Document) -> None:
         stored, applied = self._objects.get(key), self._applied.get(key)
-        if applied is not None and applied.document == document and _is_untouched(stored, applied):
-            return False
+        is_edit = applied is not None and applied.document == document
+        if applied is not None and is_edit and (_is_untouched(stored, applied) or self._contests.pause(key, _now())):
+            return
         kind = self._kinds[key.kind]
         path = kind.path(key.namespace, key.name)
         if stored is None or stored.owner_uid != owner:
             await self._require_ours(path, owner, key)
-        elif applied is not None and applied.document == document:
-            logger.warning("%s in %s was changed by somebody else and is put back", key, key.namespace)
+        if is_edit:
+            times = self._contests.put_back(key, _now())
+            again = f" ({times} times in a row)" if times > 1 else ""
+            logger.warning("%s in %s was changed by somebody else and is put back%s", key, key.namespace, again)
         answer = read_owned(await self._client.apply(path, document), key.kind)
         self.counters.applied += 1
         self._applied[key] = _Applied(document, answer.uid, answer.generation)
         self._objects.put(answer)
-        return True
 
     async def _require_ours(self, path: str, owner: str, key: ObjectKey) -> None:
         """Make sure that nothing is overwritten that somebody else made. Raises _NameTakenError."""
@@ -228,6 +248,10 @@ def key_of(document: Mapping[str, Any]) -> ObjectKey:
     """Return what an object is known by."""
     meta = document["metadata"]
     return ObjectKey(document["kind"], meta.get("namespace", ""), meta["name"])
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def _is_untouched(stored: OwnedObject | None, applied: _Applied) -> bool:

@@ -16,9 +16,8 @@ class _Owner(msgspec.Struct, frozen=True):
     controller: bool | None = None
 
 
-class _Labels(msgspec.Struct, frozen=True):
-    template: str = msgspec.field(default="", name="pod-template-hash")
-    revision: str = msgspec.field(default="", name="controller-revision-hash")
+_TEMPLATE, _REVISION = "pod-template-hash", "controller-revision-hash"
+"""Labels by which a controller tells the pods of one template from those of another."""
 
 
 class _Meta(msgspec.Struct, frozen=True, rename="camel"):
@@ -28,7 +27,7 @@ class _Meta(msgspec.Struct, frozen=True, rename="camel"):
     creation_timestamp: datetime | None = None
     deletion_timestamp: datetime | None = None
     deletion_grace_period_seconds: int | None = None
-    labels: _Labels | None = None
+    labels: dict[str, str] | None = None
     owner_references: list[_Owner] | None = None
 
 
@@ -76,6 +75,8 @@ class Arrival(msgspec.Struct, frozen=True):
     """By a drain, a preemption, a taint or a lost node."""
     ended: bool
     failed: bool
+    labels: dict[str, str] = {}
+    """They tell which workload it is of."""
 
 
 _decode_pod = msgspec.json.Decoder(_Pod).decode
@@ -91,13 +92,13 @@ def read_arrival(encoded: bytes) -> Arrival:
     holding = {each.type: each for each in status.conditions or () if each.status == "True"}
     restarted = any(each.restart_count for each in status.container_statuses or ())
     owner = next((each.kind for each in meta.owner_references or () if each.controller), "")
-    labels = meta.labels or _Labels()
+    labels = meta.labels or {}
     deleted = _seconds(meta.deletion_timestamp)
     return Arrival(
         uid=meta.uid,
         resource_version=parse_resource_version(meta.resource_version),
         created=_seconds(meta.creation_timestamp) or 0,
-        template=labels.template or labels.revision,
+        template=labels.get(_TEMPLATE) or labels.get(_REVISION) or "",
         owner_kind=owner,
         node=pod.spec.node_name,
         scheduled=_since(holding, "PodScheduled"),
@@ -106,6 +107,7 @@ def read_arrival(encoded: bytes) -> Arrival:
         evicted="DisruptionTarget" in holding,
         ended=status.phase in ("Succeeded", "Failed"),
         failed=status.phase == "Failed",
+        labels=labels,
     )
 
 

@@ -105,6 +105,7 @@ class Autoscalers:
             namespaces = set(self._namespaces())
             for gone in self._known.keys() - namespaces:
                 del self._known[gone]
+            self._refused &= namespaces
             for namespace in namespaces:
                 await self._look(namespace)
             await asyncio.sleep(_LOOK_SECONDS if namespaces else 1.0)

@@ -25,6 +25,7 @@ from kubernetes.config import ConfigException, kube_config
 
 from moorage.cluster.credentials import pem, token_expiration
 from moorage.cluster.errors import CredentialsError
+from moorage.quoting import quoted
 
 
 def read_kubeconfig(paths: str, context: str | None) -> kopf.ConnectionInfo:
@@ -61,7 +62,7 @@ def _load(paths: str, context: str | None, where: str) -> kopf.ConnectionInfo:
     section = loader.current_context["context"]
     cluster = merger.config["clusters"].get_with_name(section["cluster"])["cluster"]
     if "server" not in cluster:
-        raise CredentialsError(f"{where} names no server for its cluster {section['cluster']!r}")
+        raise CredentialsError(f"{where} names no server for its cluster {quoted(section['cluster'])}")
 
     configuration = Configuration()
     with _Complaints() as complaints:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Callable, Mapping
 
 from moorage.cluster.client import Client
+from moorage.cluster.contests import Contests, contested
 from moorage.cluster.errors import ApiError
 from moorage.cluster.worklist import Worklist
 from moorage.quota.coverage import COVERS
+
+logger = logging.getLogger(__name__)
 
 Key = tuple[str, str]
 """Namespace and name of a NamespaceQuota."""
@@ -32,6 +37,8 @@ class Labeller:
         self._wanted = wanted
         self._uid = uid
         self._held: dict[Key, dict[str, str]] = {}
+        self._written: dict[Key, dict[str, str]] = {}
+        self._contests: Contests[Key] = Contests(client.backoff)
         self._work = Worklist(self._look, backoff=client.backoff, what="labels")
 
     def observe(self, key: Key, labels: Mapping[str, str]) -> None:
@@ -47,20 +54,32 @@ class Labeller:
         """Label an object no more that is gone."""
         self._work.forget(key)
         self._held.pop(key, None)
+        self._written.pop(key, None)
+        self._contests.forget(key)
 
     async def run(self) -> None:
         """Work until cancelled."""
         await self._work.run()
 
-    async def _look(self, key: Key) -> None:
+    async def _look(self, key: Key) -> float | None:
         names, held, uid = self._wanted(key), self._held.get(key), self._uid(key)
         if names is None or held is None or uid is None:
-            return
+            return None
         labels = {COVERS + name: _TRUE for name in names}
         changes: dict[str, str | None] = {name: None for name in held if name not in labels}
         changes |= {name: value for name, value in labels.items() if held.get(name) != value}
-        if changes:
-            await self._patch(key, uid, changes)
+        if not changes:
+            return None
+        now = asyncio.get_running_loop().time()
+        if self._written.get(key) == labels:
+            if pause := self._contests.pause(key, now):
+                return pause
+            self._contests.put_back(key, now)
+            if self._contests.is_contested(key, now):
+                logger.warning("labels %s*: %s", COVERS, contested(f"NamespaceQuota {key[1]}", key[0]))
+        await self._patch(key, uid, changes)
+        self._written[key] = self._held[key] = labels
+        return None
 
     async def _patch(self, key: Key, uid: str, changes: Mapping[str, str | None]) -> None:
         namespace, name = key

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from moorage.cluster.client import Client, delete_if_there
+from moorage.cluster.contests import Contests, contested
 from moorage.cluster.errors import ClusterError
 from moorage.cluster.worklist import Worklist
 from moorage.quota.native import NativeQuota
@@ -71,6 +72,9 @@ class Projector:
     ) -> None:
         self.problems: dict[Key, str] = {}
         """Why a ResourceQuota is not as it shall be, as a sentence."""
+        self.contested: dict[Key, str] = {}
+        """That somebody keeps changing a ResourceQuota, as a sentence."""
+        self._contests: Contests[Key] = Contests(client.backoff)
         self._client = client
         self._plan = plan
         self._held = held
@@ -88,7 +92,13 @@ class Projector:
         """Leave alone what belongs to a NamespaceQuota that is gone: the garbage collector removes it."""
         self._work.forget(key)
         self._applied.pop(key, None)
+        self._contests.forget(key)
         self.problems.pop(key, None)
+        self.contested.pop(key, None)
+
+    def contests_of(self, quota: tuple[str, str]) -> list[str]:
+        """Return which ResourceQuotas of a NamespaceQuota somebody keeps changing, as sentences."""
+        return [told for part in Part if (told := self.contested.get((*quota, part)))]
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -109,14 +119,29 @@ class Projector:
             elif self._is_stale(key, held):
                 return _UNSEEN_SECONDS
             elif found := self._differences(key, plan, held):
-                self._tell(key, plan, held, found)
+                if self._is_edit(key, plan):
+                    if (pause := self._contests.pause(key, _now())) > 0:
+                        return pause
+                    self._contests.put_back(key, _now())
+                    self._edited(key, f"ResourceQuota {plan.name} was put back: {', '.join(found)}")
                 await self._apply(key, plan, held)
             else:
                 self._note(key, "")
         except ClusterError as error:
             self._note(key, f"ResourceQuota {plan.name} cannot be written: {error}")
             raise
-        return None
+        return self._follow_contest(key, plan)
+
+    def _follow_contest(self, key: Key, plan: Plan) -> float | None:
+        """Tell when somebody begins to change a ResourceQuota again and again; return when that may be over."""
+        told = contested(f"ResourceQuota {plan.name}", key[0]) if self._contests.is_contested(key, _now()) else ""
+        before = self.contested.pop(key, "")
+        if told:
+            self.contested[key] = told
+        if told != before:
+            logger.warning("NamespaceQuota %s/%s: %s", *key[:2], told or f"ResourceQuota {plan.name} is left alone now")
+            self._changed(key)
+        return self._contests.peace_in(key, _now()) if told else None
 
     def _is_stale(self, key: Key, held: NativeQuota | None) -> bool:
         """Tell whether the feed has yet to show what was written last."""
@@ -124,7 +149,7 @@ class Projector:
         if applied is None:
             return False
         applied.seen = applied.seen or (held is not None and held.resource_version >= applied.version)
-        return not applied.seen and asyncio.get_running_loop().time() < applied.at + _UNSEEN_SECONDS
+        return not applied.seen and _now() < applied.at + _UNSEEN_SECONDS
 
     def _differences(self, key: Key, plan: Plan, held: NativeQuota | None) -> list[str]:
         assert plan.projection is not None
@@ -137,11 +162,10 @@ class Projector:
             found.append("its owner is another")
         return found
 
-    def _tell(self, key: Key, plan: Plan, held: NativeQuota | None, found: list[str]) -> None:
-        """Tell what somebody else did: what was written and seen before is not what there is now."""
+    def _is_edit(self, key: Key, plan: Plan) -> bool:
+        """Tell whether somebody else did it: what was written and seen before is not what there is now."""
         applied = self._applied.get(key)
-        if applied is not None and applied.plan == plan and applied.seen:
-            self._edited(key, f"ResourceQuota {plan.name} was put back: {', '.join(found)}")
+        return applied is not None and applied.plan == plan and applied.seen
 
     async def _apply(self, key: Key, plan: Plan, held: NativeQuota | None) -> None:
         assert plan.projection is not None
@@ -156,7 +180,7 @@ class Projector:
         if (patch := removal(plan.projection, stored["spec"])) is not None:
             stored = await self._client.patch(path, patch)
         version = int(stored["metadata"]["resourceVersion"])
-        self._applied[key] = _Applied(plan, version, asyncio.get_running_loop().time())
+        self._applied[key] = _Applied(plan, version, _now())
         self._note(key, "")
 
     async def _delete(self, key: Key, plan: Plan, held: NativeQuota | None) -> None:
@@ -178,6 +202,10 @@ class Projector:
 
 def _is_ours(held: NativeQuota, owner: Owner) -> bool:
     return held.is_managed or held.owner_uid == owner.uid
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def _path(plan: Plan) -> str:

@@ -1,7 +1,8 @@
 """Follows one object that buffers refer to: its pod template and, for a workload, its size.
 
-The object is watched on its own (a field selector on its name). Its template is tried on the API server. A workload
-without a template has one in its pods, which its /scale selects.
+The object is watched on its own (a field selector on its name), or with all of its kind in the namespace when buffers
+refer to several of these. Its template is tried on the API server. A workload without a template has one in its pods,
+which its /scale selects.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ import msgspec
 from moorage.cluster.client import Client
 from moorage.cluster.discovery import Resource, find_kind
 from moorage.cluster.errors import ClusterError
-from moorage.cluster.feed import Feed, Pace
 from moorage.cluster.reference import PENDING, Reference
 from moorage.cluster.scale import read_scale
-from moorage.cluster.selected_pods import OneSelection
+from moorage.cluster.selected_pods import OneSelection, SelectedPod
+from moorage.cluster.shared_feed import SharedFeed, SharedFeeds, Wanted
 from moorage.cluster.templates import template_spec
 from moorage.cluster.unit_shape import UnitShape
 from moorage.cluster.wire import parse_resource_version
@@ -32,6 +33,7 @@ _SEARCH_AGAIN_SECONDS = 10.0
 
 
 class _Meta(msgspec.Struct, frozen=True, rename="camel"):
+    name: str = ""
     uid: str = ""
     resource_version: str = ""
     generation: int = 0
@@ -53,6 +55,7 @@ class _Object(msgspec.Struct, frozen=True, rename="camel"):
 class ObjectRecord(msgspec.Struct, frozen=True):
     """What is kept of a referenced object."""
 
+    name: str
     uid: str
     resource_version: int
     generation: int
@@ -76,6 +79,7 @@ def decode_referenced(encoded: bytes) -> ObjectRecord:
     with suppress(msgspec.MsgspecError):
         spec = _decode_spec(found.spec)
     return ObjectRecord(
+        name=found.metadata.name,
         uid=found.metadata.uid,
         resource_version=parse_resource_version(found.metadata.resource_version),
         generation=found.metadata.generation,
@@ -96,19 +100,27 @@ class _KindChangedError(Exception):
 
 
 class FollowedObject:
-    """The sink of the object's feed, and what is known of it; `on_change` is called when that changes."""
+    """The sink of a feed of `feeds`, and what is known of the object; `on_change` is called when that changes."""
 
     def __init__(
-        self, reference: Reference, client: Client, *, turns: asyncio.Semaphore, on_change: Callable[[], None]
+        self,
+        reference: Reference,
+        client: Client,
+        feeds: SharedFeeds[ObjectRecord],
+        pods: SharedFeeds[SelectedPod],
+        *,
+        turns: asyncio.Semaphore,
+        on_change: Callable[[], None],
     ) -> None:
         self.reference = reference
         self.known: Workload | Unresolved = PENDING
         self._client = client
+        self._feeds = feeds
         self._on_change = on_change
         self._object: ObjectRecord | None = None
         self._changed = asyncio.Event()
+        self._pods = OneSelection(pods, reference.namespace, on_change=self._changed.set)
         self._shape = UnitShape(client, reference.namespace, turns=turns, on_change=self._changed.set)
-        self._pods: OneSelection | None = None
 
     # The sink of the feed
 
@@ -151,22 +163,19 @@ class FollowedObject:
                     logger.info("%s in %s is to be looked up anew", self.reference, self.reference.namespace)
 
     async def _follow(self, resource: Resource) -> None:
-        feed: Feed[ObjectRecord] = Feed(
-            self._client,
-            resource.path(self.reference.namespace),
-            decode_referenced,
-            self,
-            field_selector=f"metadata.name={self.reference.name}",
-            pace=Pace(verify=0),
-        )
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(feed.run())
-            tasks.create_task(self._watch_refusals(feed, resource))
-            self._pods = OneSelection(self._client, self.reference.namespace, tasks, on_change=self._changed.set)
-            while True:
-                await self._changed.wait()
-                self._changed.clear()
-                await self._resolve(resource)
+        path, name = resource.path(self.reference.namespace), self.reference.name
+        wanted: Wanted[ObjectRecord] = Wanted(lambda found: found.name == name, field_selector=f"metadata.name={name}")
+        feed = self._feeds.join(path, self, wanted)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._watch_refusals(feed, resource))
+                while True:
+                    await self._changed.wait()
+                    self._changed.clear()
+                    await self._resolve(resource)
+        finally:
+            self._feeds.leave(path, self)
+            self._pods.close()
 
     async def _find(self) -> Resource:
         reference = self.reference
@@ -184,7 +193,7 @@ class FollowedObject:
             self._settle(Unresolved("KindNotServed", f"the cluster serves no namespaced kind {reference.kind}{group}"))
             await asyncio.sleep(_SEARCH_AGAIN_SECONDS)
 
-    async def _watch_refusals(self, feed: Feed[ObjectRecord], resource: Resource) -> None:
+    async def _watch_refusals(self, feed: SharedFeed[ObjectRecord], resource: Resource) -> None:
         """Say so while we may not read the object, or raise _KindChangedError when nobody may."""
         refused = False
         while True:
@@ -235,7 +244,7 @@ class FollowedObject:
         scale = await read_scale(self._client, resource, self.reference)
         if isinstance(scale, Unresolved):
             return scale
-        if not found.template and scale.selector and self._pods is not None:
+        if not found.template and scale.selector:
             shape = self._pods.selected(scale.selector).shape
         return Workload(shape.spec, scale.replicas, shape.encoded, shape.admission, selector=scale.selector)
 

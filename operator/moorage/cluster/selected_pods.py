@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
-from moorage.cluster.client import Client
-from moorage.cluster.feed import Feed, Pace
+from moorage.cluster.shared_feed import SharedFeed, SharedFeeds, with_labels
 from moorage.cluster.templates import template_of_pod, template_spec
 from moorage.cluster.unit_shape import NO_SHAPE, Shape
 from moorage.cluster.wire import parse_resource_version
+
+logger = logging.getLogger(__name__)
 
 _SHARED_TEMPLATES = 256
 """How many templates are remembered to make equal ones one object in memory."""
@@ -23,6 +24,7 @@ class _Meta(msgspec.Struct, frozen=True, rename="camel"):
     resource_version: str = ""
     creation_timestamp: str = ""
     deletion_timestamp: str | None = None
+    labels: dict[str, str] | None = None
 
 
 class _Status(msgspec.Struct, frozen=True):
@@ -45,38 +47,20 @@ class SelectedPod(msgspec.Struct, frozen=True):
     """It has not ended and is not being deleted."""
     template: bytes
     """The template that such pods are made of."""
+    labels: dict[str, str] = {}
 
 
 _decode_pod = msgspec.json.Decoder(_Pod).decode
 _decode_any = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-class SelectedPods:
-    """The sink of a feed of pods, and what is known by them; `on_change` is called when that may have changed."""
+class PodReader:
+    """Reads pods; equal templates are one object in memory."""
 
-    def __init__(self, client: Client, namespace: str, selector: str, *, on_change: Callable[[], None]) -> None:
-        self.feed: Feed[SelectedPod] = Feed(
-            client,
-            f"/api/v1/namespaces/{namespace}/pods",
-            self.decode,
-            self,
-            label_selector=selector,
-            pace=Pace(verify=0),
-        )
-        self.shape = NO_SHAPE
-        """Of the newest pod that runs, else of the newest; of the last one there was when there is none."""
-        self.listed = False
-        """Whether all of them have been read once."""
-        self._on_change = on_change
-        self._pods: dict[str, SelectedPod] = {}
+    def __init__(self) -> None:
         self._templates: dict[bytes, bytes] = {}
 
-    @property
-    def replicas(self) -> int:
-        """How many pods have not ended."""
-        return sum(pod.runs for pod in self._pods.values())
-
-    def decode(self, encoded: bytes) -> SelectedPod:
+    def __call__(self, encoded: bytes) -> SelectedPod:
         """Read a pod.
 
         Raises msgspec.MsgspecError.
@@ -89,7 +73,41 @@ class SelectedPods:
             created=meta.creation_timestamp,
             runs=meta.deletion_timestamp is None and pod.status.phase not in ("Succeeded", "Failed"),
             template=self._shared(template_of_pod(_decode_any(encoded))),
+            labels=meta.labels or {},
         )
+
+    def _shared(self, template: bytes) -> bytes:
+        if len(self._templates) >= _SHARED_TEMPLATES:
+            self._templates.clear()
+        return self._templates.setdefault(template, template)
+
+
+class SelectedPods:
+    """The sink of a feed of pods, and what is known by them; `on_change` is called when that may have changed."""
+
+    def __init__(self, *, on_change: Callable[[], None]) -> None:
+        self.shape = NO_SHAPE
+        """Of the newest pod that runs, else of the newest; of the last one there was when there is none."""
+        self.listed = False
+        """Whether all of them have been read once."""
+        self._on_change = on_change
+        self._pods: dict[str, SelectedPod] = {}
+
+    @property
+    def replicas(self) -> int:
+        """How many pods have not ended."""
+        return sum(pod.runs for pod in self._pods.values())
+
+    def join(self, feeds: SharedFeeds[SelectedPod], namespace: str, selector: str) -> SharedFeed[SelectedPod]:
+        """Follow the pods of a namespace that a selector selects.
+
+        Raises ValueError for what is no selector.
+        """
+        return feeds.join(_path(namespace), self, with_labels(selector))
+
+    def leave(self, feeds: SharedFeeds[SelectedPod], namespace: str) -> None:
+        """Follow them no more."""
+        feeds.leave(_path(namespace), self)
 
     # The sink of the feed
 
@@ -124,31 +142,35 @@ class SelectedPods:
             self.shape = Shape(template_spec(newest.template), newest.template)
         self._on_change()
 
-    def _shared(self, template: bytes) -> bytes:
-        if len(self._templates) >= _SHARED_TEMPLATES:
-            self._templates.clear()
-        return self._templates.setdefault(template, template)
-
 
 class OneSelection:
-    """Follows one selection of pods at a time, whichever was asked for last, in a task of `tasks`."""
+    """Follows one selection of pods at a time, whichever was asked for last, until it is closed."""
 
-    def __init__(
-        self, client: Client, namespace: str, tasks: asyncio.TaskGroup, *, on_change: Callable[[], None]
-    ) -> None:
-        self._client = client
+    def __init__(self, feeds: SharedFeeds[SelectedPod], namespace: str, *, on_change: Callable[[], None]) -> None:
+        self._feeds = feeds
         self._namespace = namespace
-        self._tasks = tasks
         self._on_change = on_change
-        self._followed: tuple[str, SelectedPods, asyncio.Task[None]] | None = None
+        self._followed: tuple[str, SelectedPods] | None = None
 
     def selected(self, selector: str) -> SelectedPods:
         """Return what is known of the pods of a selector, and follow them from now on."""
-        if self._followed is not None:
-            before, pods, task = self._followed
-            if before == selector:
-                return pods
-            task.cancel()
-        pods = SelectedPods(self._client, self._namespace, selector, on_change=self._on_change)
-        self._followed = selector, pods, self._tasks.create_task(pods.feed.run())
+        if self._followed is not None and self._followed[0] == selector:
+            return self._followed[1]
+        self.close()
+        pods = SelectedPods(on_change=self._on_change)
+        self._followed = selector, pods
+        try:
+            pods.join(self._feeds, self._namespace, selector)
+        except ValueError as error:
+            logger.warning("pods of a workload in %s cannot be found: %s", self._namespace, error)
         return pods
+
+    def close(self) -> None:
+        """Follow no pods any more."""
+        if self._followed is not None:
+            self._followed[1].leave(self._feeds, self._namespace)
+            self._followed = None
+
+
+def _path(namespace: str) -> str:
+    return f"/api/v1/namespaces/{namespace}/pods"

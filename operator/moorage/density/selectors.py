@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from moorage.quoting import quoted
 from moorage.scheduling import LabelSelector, NodeSelector, NodeSelectorTerm, Requirement, Taint, Toleration
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
@@ -86,3 +87,36 @@ def _tolerates(toleration: Toleration, taint: Taint) -> bool:
     if not toleration.key:
         return False
     return toleration.operator in (None, "", "Equal") and (toleration.value or "") == taint.value
+
+
+_TERM = re.compile(
+    r"\s*(?:(?P<absent>!\s*)?(?P<key>[^\s,()=!<>]+)"
+    r"(?:\s+(?P<set>in|notin)\s*\((?P<values>[^()]*)\)|\s*(?P<sign>==|=|!=|<|>)\s*(?P<value>[^\s,()=!<>]*))?)\s*"
+)
+_SIGNS = {"=": "In", "==": "In", "!=": "NotIn", ">": "Gt", "<": "Lt"}
+
+
+def parse_selector(text: str) -> tuple[Requirement, ...]:
+    """Read a label selector as it stands in a request: `app=web,tier in (a,b),!canary`.
+
+    Raises ValueError for what is none.
+    """
+    found: list[Requirement] = []
+    at = 0 if text.strip() else len(text) + 1
+    while at <= len(text):
+        match = _TERM.match(text, at)
+        if match is None or text[match.end() : match.end() + 1] not in ("", ","):
+            raise ValueError(f"{quoted(text)} is not a label selector")
+        found.append(_requirement(match))
+        at = match.end() + 1
+    return tuple(found)
+
+
+def _requirement(term: re.Match[str]) -> Requirement:
+    key, sign = term["key"], term["sign"]
+    if term["set"] is not None:
+        values = [each.strip() for each in term["values"].split(",")]
+        return Requirement(key, "In" if term["set"] == "in" else "NotIn", values)
+    if sign is not None:
+        return Requirement(key, _SIGNS[sign], [term["value"]])
+    return Requirement(key, "DoesNotExist" if term["absent"] else "Exists")

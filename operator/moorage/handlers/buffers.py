@@ -67,6 +67,10 @@ class Buffers:
         """By namespace."""
         self._holdings: dict[str, tuple[Holding, ...]] = {}
         """By namespace: what was shared out last."""
+        self._unshared: set[str] = set()
+        """Namespaces in which something came, changed or went since then: no size of theirs is right."""
+        self._referring: dict[AnyReference, dict[BufferKey, None]] = {}
+        """The buffers that refer to an object, in the order in which they came."""
 
     def accept(
         self,
@@ -82,32 +86,49 @@ class Buffers:
         self.lives.begin((namespace, name), status or {})
         if self.measuring is not None:
             self.measuring.begin((namespace, name), status or {})
+        self._drop_reference((namespace, name))
         known = self._known.setdefault(namespace, {})
         try:
             parsed = parse_capacity_buffer_spec(dict(spec), allow_unknown=True)
         except (SpecError, ValueError) as error:
             known[name] = _Known(generation, str(error), None, created)
         else:
-            known[name] = _Known(generation, parsed, _reference(namespace, parsed), created)
+            reference = _reference(namespace, parsed)
+            known[name] = _Known(generation, parsed, reference, created)
+            if reference is not None:
+                self._referring.setdefault(reference, {})[namespace, name] = None
+        self.unshare(namespace)
 
     def remove(self, namespace: str, name: str) -> None:
         """Forget a buffer that was deleted."""
         self.lives.end((namespace, name))
         if self.measuring is not None:
             self.measuring.end((namespace, name))
+        self._drop_reference((namespace, name))
         known = self._known.get(namespace, {})
         known.pop(name, None)
         if not known:
             self._known.pop(namespace, None)
             self._shares.pop(namespace, None)
-            self._holdings.pop(namespace, None)
+        self.unshare(namespace)
+
+    def unshare(self, namespace: str) -> None:
+        """Note that what quotas leave is to be shared out anew: until then no buffer of a namespace has a size."""
+        self._unshared.add(namespace)
+
+    def is_shared(self, namespace: str) -> bool:
+        """Whether the sizes of the buffers of a namespace were judged with all that is known there."""
+        return namespace not in self._unshared
 
     def share_out(self, namespace: str) -> list[BufferKey]:
         """Share out anew what the quotas of a namespace leave; return the buffers that get another share than before.
 
-        To be called when a buffer, what it refers to, or a quota of the namespace changed.
+        To be called when a buffer, what it refers to, or a quota of the namespace changed; once for many changes, since
+        it looks at all buffers of the namespace.
         """
+        self._unshared.discard(namespace)
         if namespace not in self._known:
+            self._holdings.pop(namespace, None)
             return []
         before, now = self._shares.get(namespace, {}), self._shared(namespace)
         self._shares[namespace] = now
@@ -122,12 +143,14 @@ class Buffers:
     def are_pending(self, namespace: str) -> bool:
         """Whether it will be known in a moment what the buffers of a namespace hold."""
         shares = self._shares.get(namespace)
-        return namespace in self._known and (shares is None or (isinstance(shares, Unresolved) and shares.pending))
+        return namespace in self._known and (
+            not self.is_shared(namespace) or (isinstance(shares, Unresolved) and shares.pending)
+        )
 
     def status(self, namespace: str, name: str) -> CapacityBufferStatus | None:
-        """Return the status that a buffer should have now, or None when it is not known."""
+        """Return the status that a buffer should have now, or None when it is not known, or not yet."""
         known = self._known.get(namespace, {}).get(name)
-        if known is None:
+        if known is None or not self.is_shared(namespace):
             return None
         return msgspec.structs.replace(self._status(namespace, name, known), selector=unit_selector(name))
 
@@ -162,11 +185,11 @@ class Buffers:
 
     def references(self) -> set[AnyReference]:
         """Return everything that buffers refer to."""
-        return {known.reference for _, known in self._all() if known.reference is not None}
+        return set(self._referring)
 
     def referring_to(self, reference: AnyReference) -> list[BufferKey]:
         """Return the buffers that refer to an object."""
-        return [key for key, known in self._all() if known.reference == reference]
+        return list(self._referring.get(reference, ()))
 
     def namespaces(self) -> list[str]:
         """Return the namespaces that have buffers."""
@@ -191,6 +214,15 @@ class Buffers:
             if not isinstance(known.spec, str) and known.spec.sizing is not None and known.spec.scalable_ref is not None
         }
 
+    def _drop_reference(self, key: BufferKey) -> None:
+        known = self._known.get(key[0], {}).get(key[1])
+        if known is None or known.reference is None:
+            return
+        referring = self._referring[known.reference]
+        del referring[key]
+        if not referring:
+            del self._referring[known.reference]
+
     def _found(self, key: BufferKey, known: _Known) -> Workload | Unresolved:
         if known.reference is None:
             return NO_REFERENCE
@@ -201,8 +233,6 @@ class Buffers:
         return self.measuring.complete(key, found, target) if isinstance(found, Workload) else found
 
     def _share(self, namespace: str, name: str) -> Share | Unresolved | None:
-        if namespace not in self._shares:
-            self.share_out(namespace)
         shares = self._shares[namespace]
         return shares if isinstance(shares, Unresolved) else shares.get(name, SHAPE_UNKNOWN)
 

@@ -153,7 +153,7 @@ class Enforcer:
         if self._plans.is_exempt(key[0]):
             return Enforcement(is_exempt=True)
         means = (*self._totals(key), *self._single_objects(key), *self._limit_range(key))
-        notes = (self._edits[key],) if key in self._edits else ()
+        notes = (*([self._edits[key]] if key in self._edits else []), *self._projector.contests_of(key))
         if not any(each.problem for each in means):
             self._since.pop(key, None)
             return Enforcement(means, notes=notes)

@@ -16,8 +16,12 @@ from moorage.quota.ledger import QuotaKey
 
 logger = logging.getLogger(__name__)
 
+_LOOK_SECONDS = 5.0
+"""How often is looked whether some have come."""
+_GONE_SECONDS = 15.0
+"""When none has come for so long, those are looked for that were deleted meanwhile; and again after as long."""
 _PATIENCE_SECONDS = 60.0
-"""A quota that has not come by then was deleted meanwhile."""
+"""When none has come for so long, none is expected any more. Hundreds may take longer, but come one after the other."""
 
 
 class ExpectedQuotas:
@@ -52,15 +56,30 @@ class ExpectedQuotas:
         return bool(names)
 
     async def run(self) -> None:
-        """List the quotas and, after a time, expect none of them any more."""
+        """List the quotas, and after a time in which none has come expect none of them any more."""
+        expected: dict[str, list[str]] = {}
+        for namespace, name in await self._listed():
+            expected.setdefault(namespace, []).append(name)
+        self._expected = expected
+        missing, idle = self.missing, 0.0
+        while missing:
+            await asyncio.sleep(_LOOK_SECONDS)
+            before, missing = missing, self.missing
+            idle = idle + _LOOK_SECONDS if missing == before else 0.0
+            if idle >= _PATIENCE_SECONDS:
+                break
+            if idle and idle % _GONE_SECONDS == 0:
+                there = await self._listed()
+                for namespace, names in expected.items():
+                    names[:] = [name for name in names if (namespace, name) in there]
+                missing = self.missing
+        self._expected = {}
+
+    async def _listed(self) -> set[QuotaKey]:
         found: set[QuotaKey] = set()
         for path in self._paths:
             found |= await self._list(path)
-        self._expected = {}
-        for namespace, name in found:
-            self._expected.setdefault(namespace, []).append(name)
-        await asyncio.sleep(_PATIENCE_SECONDS)
-        self._expected = {}
+        return found
 
     async def _list(self, path: str) -> set[QuotaKey]:
         attempts = self._client.backoff.attempts()
@@ -75,4 +94,6 @@ class ExpectedQuotas:
                 logger.warning("%s could not be listed, which will be tried again: %s", path, error)
                 await attempts.wait(at_least=error.retry_after_seconds)
             else:
-                return {(each["metadata"]["namespace"], each["metadata"]["name"]) for each in items}
+                metas = [each["metadata"] for each in items]
+                # kopf hands over nothing that is being deleted.
+                return {(meta["namespace"], meta["name"]) for meta in metas if "deletionTimestamp" not in meta}

@@ -1,7 +1,7 @@
 """Follows the pods of the workloads whose demand or latencies are to be measured, and the nodes they wait for.
 
-Nothing is followed for buffers whose values are all given. What was learnt is kept in the buffers' status and is taken
-up again after a restart.
+Nothing is followed for buffers whose values are all given, and a namespace is followed once for all of its buffers.
+What was learnt is kept in the buffers' status and is taken up again after a restart.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from moorage.cluster.feed import Feed, Pace
 from moorage.cluster.gauge import Gauge, Memory
 from moorage.cluster.history import History, HistoryError
 from moorage.cluster.reference import AnyReference, Reference
+from moorage.cluster.shared_feed import SharedFeeds, Wanted, with_labels
 from moorage.status.sizing import record_windows
 from moorage.status.workload import Workload
 
@@ -42,6 +43,8 @@ _RECORD_SECONDS = 30.0
 """How often what is to outlive a restart is written while pods come."""
 _OLDEST_RECORD_SECONDS = 600.0
 """The same while none do: then only time has passed."""
+_LINGER_SECONDS = 60.0
+"""Nodes are followed for so long after nothing is measured any more: a workload may be gone for a moment only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,6 @@ class _Followed:
 
     need: Need
     gauge: Gauge
-    task: asyncio.Task[None]
     published: Measured = NOTHING_MEASURED
     published_at: float = 0.0
     record: str = ""
@@ -92,6 +94,12 @@ class Measuring:
     _stored: dict[BufferKey, str] = field(default_factory=dict)
     _followed: dict[BufferKey, _Followed] = field(default_factory=dict)
     _births: NodeBirths = field(default_factory=NodeBirths)
+    _following_births: asyncio.Task[None] | None = None
+    _needed_at: float = 0.0
+    """When anything was measured last."""
+    _feeds: SharedFeeds[Arrival] | None = None
+    _unreadable: set[str] = field(default_factory=set)
+    """Selectors that cannot be read, which is said once of each."""
 
     def begin(self, key: BufferKey, status: Mapping[str, Any]) -> None:
         """Learn of a buffer; what its status holds was learnt before a restart."""
@@ -121,24 +129,34 @@ class Measuring:
     async def run(self) -> None:
         """Measure until cancelled."""
         async with asyncio.TaskGroup() as tasks:
-            births: asyncio.Task[None] | None = None
+            self._feeds = SharedFeeds(self.client, read_arrival, tasks)
             while True:
                 try:
                     needs = self.needs()
-                    if needs and births is None and self.clusterwide:
-                        feed = Feed[NodeBirth](
-                            self.client, "/api/v1/nodes", read_birth, self._births, pace=Pace(verify=0)
-                        )
-                        births = tasks.create_task(feed.run(), name="births of nodes")
-                    self._arrange(needs, tasks)
+                    self._arrange_births(tasks, needed=bool(needs))
+                    self._arrange(needs, self._feeds, tasks)
                     for key in list(self._followed):
                         self._advance(key)
                 except Exception:
                     logger.exception("what is measured of workloads could not be found out")  # a bug; all else goes on
                 await asyncio.sleep(_TICK_SECONDS)
 
-    def _arrange(self, needs: Mapping[BufferKey, Need], tasks: asyncio.TaskGroup) -> None:
+    def _arrange_births(self, tasks: asyncio.TaskGroup, *, needed: bool) -> None:
+        """Follow nodes while something is measured, where they may be read."""
+        if needed:
+            self._needed_at = self.now()
+            if self._following_births is None and self.clusterwide:
+                feed = Feed[NodeBirth](self.client, "/api/v1/nodes", read_birth, self._births, pace=Pace(verify=0))
+                self._following_births = tasks.create_task(feed.run(), name="births of nodes")
+        elif self._following_births is not None and self.now() - self._needed_at >= _LINGER_SECONDS:
+            self._following_births.cancel()
+            self._following_births = None
+            self._births = NodeBirths()  # what happens meanwhile is not seen
+
+    def _arrange(self, needs: Mapping[BufferKey, Need], feeds: SharedFeeds[Arrival], tasks: asyncio.TaskGroup) -> None:
         for key in self._followed.keys() - needs.keys():
+            if record := self._followed[key].record:
+                self._stored[key] = record  # it goes on from there, should its workload come back
             self._unfollow(key)
         for key, need in needs.items():
             followed = self._followed.get(key)
@@ -153,18 +171,26 @@ class Measuring:
             if memory is None:
                 memory = Memory.new(*windows, self.now())
             self._unfollow(key)
-            self._followed[key] = self._follow(key, need, memory, tasks)
+            if not self._follow(key, need, memory, feeds):
+                continue
             if is_new and self.history is not None and isinstance(need.reference, Reference):
                 tasks.create_task(self._read_history(self.history, need.reference, memory), name=f"history {key}")
 
-    def _follow(self, key: BufferKey, need: Need, memory: Memory, tasks: asyncio.TaskGroup) -> _Followed:
+    def _follow(self, key: BufferKey, need: Need, memory: Memory, feeds: SharedFeeds[Arrival]) -> bool:
+        """Follow the pods of a workload, if it can be told which they are."""
+        try:
+            wanted: Wanted[Arrival] = with_labels(need.selector)
+        except ValueError as error:
+            if need.selector not in self._unreadable:
+                self._unreadable.add(need.selector)
+                logger.warning("nothing is measured of %s/%s: %s", *key, error)
+            return False
         counting = need.spec.sizing.count if need.spec.sizing is not None else ()
         newcomers = Newcomers(rollouts="Rollouts" in counting, replacements="Replacements" in counting)
         gauge = Gauge(memory, self._births if self.clusterwide else None, newcomers=newcomers)
-        path = f"/api/v1/namespaces/{key[0]}/pods"
-        feed = Feed[Arrival](self.client, path, read_arrival, gauge, label_selector=need.selector, pace=Pace(verify=0))
-        task = tasks.create_task(feed.run(), name=f"pods that {key[0]}/{key[1]} is measured by")
-        return _Followed(need, gauge, task)
+        self._followed[key] = _Followed(need, gauge)
+        feeds.join(_pods_of(key[0]), gauge, wanted)
+        return True
 
     async def _read_history(self, history: History, reference: Reference, memory: Memory) -> None:
         """Put the demand of the past in front of what was seen since, which it holds as well."""
@@ -183,8 +209,8 @@ class Measuring:
 
     def _unfollow(self, key: BufferKey) -> None:
         followed = self._followed.pop(key, None)
-        if followed is not None:
-            followed.task.cancel()
+        if followed is not None and self._feeds is not None:
+            self._feeds.leave(_pods_of(key[0]), followed.gauge)
 
     def _advance(self, key: BufferKey) -> None:
         followed, now = self._followed[key], self.now()
@@ -211,6 +237,10 @@ class Measuring:
             return record_windows(need.spec, measured)
         except (SizingError, ValueError):
             return None
+
+
+def _pods_of(namespace: str) -> str:
+    return f"/api/v1/namespaces/{namespace}/pods"
 
 
 def _differ(one: tuple[Fraction, Fraction], other: tuple[Fraction, Fraction]) -> bool:

@@ -47,15 +47,19 @@ class OperatorState:
         """Makes the units; None where nothing is to be made."""
         self.presence: Presence | None = None
         """Tells what is there of each buffer; None where nobody looks."""
-        self.specs_changed: Callable[[], None] = lambda: None
-        """Called when a spec came, changed or went."""
+        self.specs_changed: Callable[[str], None] = lambda _: None
+        """Called with the plural of a kind when a spec of it came, changed or went."""
         self.awaits_buffers: Callable[[str], bool] = lambda _: False
         """Whether there may be buffers of a namespace that have not been taken in."""
+        self.share_soon: Callable[[str], None] = lambda _: None
+        """Called with a namespace whose room is to be shared out anew, by `share_out`; once for many calls will do."""
         self.labelled: Callable[[StatusKey, Mapping[str, str]], None] = lambda *_: None
         """Called with the labels of one of our objects whenever it was seen."""
         self._uids: dict[StatusKey, str] = {}
         self._described: set[StatusKey] = set()
         """Objects that have had a status since their spec was last taken in."""
+        self._waiting: dict[str, set[StatusKey]] = {}
+        """By namespace, objects that are to be looked at once its room has been shared out."""
 
     def __copy__(self) -> OperatorState:
         """kopf copies the memo for each object; they all share this one."""
@@ -81,9 +85,9 @@ class OperatorState:
             )
         else:
             self.quotas.accept(key.namespace, key.name, generation=generation, spec=spec)
-        self.specs_changed()
+        self.specs_changed(key.plural)
         self.writer.mark(key)
-        self.shares_changed(key.namespace)
+        self._spec_changed(key.namespace)
 
     def observe(
         self,
@@ -116,8 +120,9 @@ class OperatorState:
         if key.plural == BUFFERS and self.provisioning is not None:
             self.provisioning.remove((key.namespace, key.name))
         self.writer.forget(key)
-        self.specs_changed()
-        self.shares_changed(key.namespace)
+        self._waiting.get(key.namespace, set()).discard(key)
+        self.specs_changed(key.plural)
+        self._spec_changed(key.namespace)
 
     def uid(self, key: StatusKey) -> str | None:
         """Return the uid of one of our objects."""
@@ -149,9 +154,12 @@ class OperatorState:
         """
         if key.plural == QUOTAS:
             if self.writer.held(key).get("buffered") and self._buffers_are_pending(key.namespace):
+                self._wait(key)
                 return None
             status = self.quotas.desired(key.namespace, key.name)
         else:
+            if self.knows(key) and not self.buffers.is_shared(key.namespace):
+                self._wait(key)
             status = self._desired_buffer(key.namespace, key.name)
         return None if status is not None and key in self._described and is_provisional(status) else status
 
@@ -175,20 +183,20 @@ class OperatorState:
         self.writer.mark(key_of(BUFFERS, namespace, name))
 
     def buffer_due(self, namespace: str, name: str) -> None:
-        """Have a buffer looked at again since time may have changed its size."""
-        self.buffer_changed(namespace, name)
-        self.shares_changed(namespace)
+        """Have a buffer sized anew soon; of many in a namespace, what quotas leave is shared out once for all."""
+        self._wait(key_of(BUFFERS, namespace, name))
+        self.share_soon(namespace)
 
     def reference_changed(self, reference: AnyReference) -> None:
         """Have the buffers sized anew that refer to an object or to pods."""
         for namespace, name in self.buffers.referring_to(reference):
-            self.writer.mark(key_of(BUFFERS, namespace, name))
-        self.shares_changed(reference.namespace)
+            self.buffer_due(namespace, name)
 
-    def shares_changed(self, namespace: str) -> None:
+    def share_out(self, namespace: str) -> None:
         """Share out anew what the quotas of a namespace leave.
 
-        The buffers that this concerns are sized anew, and the quotas tell what buffers hold of them.
+        The buffers that this concerns are sized anew, the quotas tell what buffers hold of them, and what has waited
+        for this is looked at.
         """
         before = self.buffers.holdings(namespace)
         for key in self.buffers.share_out(namespace):
@@ -196,6 +204,16 @@ class OperatorState:
         if self.buffers.holdings(namespace) != before:
             for name in self.quotas.names(namespace):
                 self.writer.mark(key_of(QUOTAS, namespace, name))
+        for waiting in self._waiting.pop(namespace, ()):
+            self.writer.mark(waiting)
+
+    def _spec_changed(self, namespace: str) -> None:
+        """Have the room of a namespace shared out for all that comes: at a start it is hundreds of objects."""
+        self.buffers.unshare(namespace)
+        self.share_soon(namespace)
+
+    def _wait(self, key: StatusKey) -> None:
+        self._waiting.setdefault(key.namespace, set()).add(key)
 
     def _book(self, plural: str) -> Quotas | Buffers:
         return self.quotas if plural == QUOTAS else self.buffers

@@ -157,7 +157,10 @@ class Provisioning:
         known = self._buffers.pop(key, None)
         if known is not None:
             self._keys.pop(known.owner.uid, None)
-            self._names[key[0]].discard(key[1])
+            names = self._names[key[0]]
+            names.discard(key[1])
+            if not names:
+                del self._names[key[0]]
             self.applier.forget(known.owner.uid)
             self.holdings_changed(key[0])
 

@@ -77,8 +77,8 @@ class Quotas:
         self._known: dict[QuotaKey, _Known] = {}
         self._names: dict[str, set[str]] = {}
         """By namespace."""
-        self._conflicts: dict[str, tuple[Conflict, ...]] = {}
-        """By namespace."""
+        self._conflicts: dict[str, Mapping[str, Sequence[Conflict]]] = {}
+        """By namespace and quota; looked for when somebody asks, since at a start quotas come one by one."""
         self._defaults: dict[str, Mapping[str, Limits]] = {}
         """What is filled in by which quota, by namespace."""
 
@@ -155,12 +155,21 @@ class Quotas:
         known = {name: self._known[namespace, name].rules for name in self.names(namespace)}
         rules = {name: each for name, each in known.items() if not isinstance(each, str)}
         self._conflicts.pop(namespace, None)
-        if found := conflicts({name: each.limits for name, each in rules.items()}):
-            self._conflicts[namespace] = found
         self._defaults.pop(namespace, None)
         if filled := defaults_in_force({name: each.limits for name, each in rules.items() if each.is_enforced}):
             self._defaults[namespace] = filled
         self.changed(namespace)
+
+    def _conflicts_of(self, namespace: str, name: str) -> Sequence[Conflict]:
+        """Return the contradictions in which a quota has a part."""
+        if namespace not in self._conflicts:
+            known = {each: self.rules(namespace, each) for each in self.names(namespace)}
+            by_quota: dict[str, list[Conflict]] = {}
+            for conflict in conflicts({each: rules.limits for each, rules in known.items() if rules is not None}):
+                for each in conflict.quotas:
+                    by_quota.setdefault(each, []).append(conflict)
+            self._conflicts[namespace] = by_quota
+        return self._conflicts[namespace].get(name, ())
 
     def status(self, namespace: str, name: str) -> NamespaceQuotaStatus | None:
         """Return the status that a quota should have now, or None when it is not known."""
@@ -217,7 +226,7 @@ class Quotas:
         known = self._known[namespace, name]
         assert not isinstance(known.rules, str)
         state = self._state(namespace, name, known.rules)
-        found = limits_conflict(state, self._conflicts.get(namespace, ()), known.generation)
+        found = limits_conflict(state, self._conflicts_of(namespace, name), known.generation)
         if self.findings is not None:
             found += workloads_refused(
                 state,

@@ -19,6 +19,8 @@ from moorage.status.workload import Unresolved
 
 _LOOK_SECONDS = 0.1
 """How long changes are gathered: quotas change with each pod that comes or goes."""
+_SHARE = 4
+"""After a round, this many times as long as it took is waited at least: hundreds of buffers may come one by one."""
 
 
 class Rooms:
@@ -37,6 +39,8 @@ class Rooms:
     ) -> None:
         self.awaits_quotas: Callable[[str], bool] = lambda _: False
         """Whether there may be NamespaceQuotas of a namespace that have not been taken in."""
+        self.awaits_buffers: Callable[[str], bool] = lambda _: False
+        """Whether there may be buffers of a namespace that have not been taken in."""
         self._quotas = quotas
         self._ledger = ledger
         self._views = views
@@ -75,22 +79,29 @@ class Rooms:
         return changed
 
     async def run(self, *, share_out: Callable[[str], None], namespaces: Callable[[], Sequence[str]]) -> None:
-        """Call `share_out` with each namespace that was noted, and with all `namespaces` when more is known.
+        """Call `share_out` with each namespace that was noted, and with those of `namespaces` of which more is known.
 
+        A namespace is noted for as long as buffers of it have not been taken in: one that comes later may go first.
         Runs until cancelled.
         """
-        before: list[object] = []
+        loop = asyncio.get_running_loop()
+        feeds: list[object] = []
+        known: dict[str, object] = {}
         while True:
-            now = [
-                [(feed.synced, feed.refusal is not None) for feed in self._native],
-                [(self._views(PODS, each).complete, self.awaits_quotas(each)) for each in namespaces()],
-            ]
-            if now != before:
-                before = [*now]
-                self._changed |= {*namespaces()}
+            began = loop.time()
+            feeds_now: list[object] = [(feed.synced, feed.refusal is not None) for feed in self._native]
+            known_now: dict[str, object] = {each: self._state_of(each) for each in namespaces()}
+            self._changed |= {each for each, now in known_now.items() if feeds_now != feeds or now != known.get(each)}
+            feeds, known = feeds_now, known_now
             for namespace in self.take_changed():
-                share_out(namespace)
-            await asyncio.sleep(_LOOK_SECONDS)
+                if self.awaits_buffers(namespace):
+                    self._changed.add(namespace)
+                else:
+                    share_out(namespace)
+            await asyncio.sleep(max(_LOOK_SECONDS, (loop.time() - began) * _SHARE))
+
+    def _state_of(self, namespace: str) -> object:
+        return self._views(PODS, namespace).complete, self.awaits_quotas(namespace)
 
     def _of_native(self, namespace: str) -> Iterator[Quota]:
         ours = self._quotas.names(namespace)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from moorage.quota.admission import QuotaState, exceeded, how_many_fit
 from moorage.quota.verdict import Failure, Growth, Step, Verdict, in_order
+from moorage.quoting import quoted
 
 _ALONE = (Step.SPECIFY, Step.BOUNDS)
 
@@ -114,7 +115,7 @@ def _scaled(field: str, value: int | str | None, replicas: int, *, round_up: boo
         return value
     text = "25%" if value is None else value
     if re.fullmatch(r"[0-9]{1,9}%", text) is None:
-        raise ValueError(f"{field} must be a number or a percentage, not {text!r}")
+        raise ValueError(f"{field} must be a number or a percentage, not {quoted(text)}")
     percent = int(text[:-1])
     return -(-replicas * percent // 100) if round_up else replicas * percent // 100
 

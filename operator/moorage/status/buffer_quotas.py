@@ -47,7 +47,12 @@ def _sentence(shortage: Shortage) -> str:
         return canonical(amount, binary=is_binary(shortage.resource))
 
     used = f"{text(shortage.used)} in use"
-    before = listed(f"{text(amount)} for buffer {name}, which goes before" for name, amount in shortage.taken)
+    named = [f"{text(amount)} for buffer {name}, which goes before" for name, amount in shortage.taken]
+    if shortage.others:
+        verb = "goes" if shortage.others == 1 else "go"
+        others = plural(shortage.others, "further buffer")
+        named.append(f"{text(shortage.taken_by_others)} for {others} that {verb} before")
+    before = listed(named)
     parts = f"{used} and {before}" if shortage.taken else used
     limit = f"{shortage.resource} {text(shortage.hard)}"
     return f"{shortage.quota} has room for {shortage.units} (of {limit}, {parts})"

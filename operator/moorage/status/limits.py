@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 
 from moorage.api.conditions import Condition
 from moorage.quota.admission import QuotaState
@@ -17,13 +17,18 @@ LIMITS_CONFLICT, WORKLOADS_REFUSED = "LimitsConflict", "WorkloadsRefused"
 
 _NAMED = 5
 """How many workloads are named."""
+_SHOWN = 20
+"""How many contradictions are told: a quota may be against hundreds of others, and a condition has an end."""
 
 
-def limits_conflict(quota: QuotaState, conflicts: Iterable[Conflict], generation: int) -> list[Condition]:
-    """Say of a quota with limits whether they go together with those of the others in the namespace."""
+def limits_conflict(quota: QuotaState, conflicts: Sequence[Conflict], generation: int) -> list[Condition]:
+    """Say of a quota with limits whether they go together with those of the others; `conflicts` are its own."""
     if not quota.limits:
         return []
-    if messages := [each.message for each in conflicts if quota.name in each.quotas]:
+    if conflicts:
+        messages = [each.message for each in conflicts[:_SHOWN]]
+        if more := len(conflicts) - len(messages):
+            messages.append(f"{plural(more, 'further contradiction')}")
         return [condition(LIMITS_CONFLICT, "True", "OtherQuota", "; ".join(messages), generation=generation)]
     message = "spec.limits contradicts no other NamespaceQuota of this namespace"
     return [condition(LIMITS_CONFLICT, "False", "Consistent", message, generation=generation)]

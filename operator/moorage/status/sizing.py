@@ -15,6 +15,7 @@ from moorage.buffer.method import Method, Quantile, Record, Worst
 from moorage.buffer.promise import Latencies, Promise, percent_text
 from moorage.buffer.rate import parse_duration, parse_rate, span_text
 from moorage.buffer.sizing import ScaleUp, SizingError, Strategy, tiers_of
+from moorage.quoting import quoted
 
 _ANY_PROMISE = Promise(Fraction(1, 2))
 """Where cost decides and nothing is promised."""
@@ -183,6 +184,6 @@ def strategy_of(spec: CapacityBufferSpec) -> Strategy | None:
     except ValueError:
         raise SizingError(
             "UnsupportedStrategy",
-            f"spec.provisioningStrategy {spec.provisioning_strategy!r} is not known; use {Strategy.ACTIVE}, "
+            f"spec.provisioningStrategy {quoted(spec.provisioning_strategy)} is not known; use {Strategy.ACTIVE}, "
             f"{Strategy.STANDBY}, or leave it out",
         ) from None

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moorage.buffer.quotas import Asking, Quota, Share, Shortage, share_out, without_placeholders
+from moorage.buffer.quotas import NAMED, Asking, Quota, Share, Shortage, share_out, without_placeholders
 from moorage.quantity import NANO
 from moorage.quota.scopes import Requirement, ScopeFacts
 from tests.builders import nano, pod_use
@@ -110,6 +110,14 @@ class TestTheOrder:
         assert units(shares) == {"first": 5, "second": 3, "third": 0}
         (shortage,) = shares["third"].shortages
         assert shortage.taken == (("first", 5 * NANO), ("second", 3 * NANO))
+
+    def test_of_many_that_go_before_a_few_are_named_and_the_others_counted(self) -> None:
+        """Each of hundreds naming all before it made statuses that grew with the square of their number."""
+        buffers = [buffer(f"b{number:02}", 2) for number in range(NAMED + 3)]
+        shares = share_out([quota(pods=str(2 * NAMED + 5))], buffers)
+        (shortage,) = shares[f"b{NAMED + 2:02}"].shortages
+        assert [name for name, _ in shortage.taken] == [f"b{number:02}" for number in range(NAMED)]
+        assert (shortage.others, shortage.taken_by_others) == (2, 4 * NANO)
 
     def test_a_buffer_takes_nothing_of_a_quota_that_does_not_select_it(self) -> None:
         high = frozenset({Requirement("PriorityClass", "In", frozenset({"high"}))})

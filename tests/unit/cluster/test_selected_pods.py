@@ -5,17 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import kopf
 import pytest
 
-from moorage.cluster.client import Client
-from moorage.cluster.selected_pods import SelectedPods
+from moorage.cluster.selected_pods import PodReader, SelectedPods
 from moorage.resources import pod_resources
 
-
-class NoCluster:
-    async def connection(self) -> kopf.ConnectionInfo:
-        raise AssertionError("this was not to talk to a cluster")
+_read = PodReader()
 
 
 class Selected:
@@ -23,7 +18,7 @@ class Selected:
 
     def __init__(self) -> None:
         self.changes = 0
-        self.pods = SelectedPods(Client(NoCluster()), "team-a", "app=web", on_change=self._changed)
+        self.pods = SelectedPods(on_change=self._changed)
 
     def _changed(self) -> None:
         self.changes += 1
@@ -34,7 +29,7 @@ class Selected:
             metadata["deletionTimestamp"] = "2026-02-01T00:00:00Z"
         spec = {"containers": [{"name": "app", "resources": {"requests": {"cpu": cpu}}}]}
         body = {"metadata": metadata, "spec": spec, "status": {"phase": phase}}
-        self.pods.put(self.pods.decode(json.dumps(body).encode()))
+        self.pods.put(_read(json.dumps(body).encode()))
 
     def delete(self, uid: str) -> None:
         record = self.pods.get(uid)

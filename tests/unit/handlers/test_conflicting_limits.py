@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from moorage.api.conditions import Condition
+from moorage.handlers import quotas as module
 from moorage.handlers.quotas import Quotas
+from moorage.quota.conflicts import conflicts
 from moorage.quota.ledger import Ledger
 from moorage.status.namespacequota import View
 
@@ -76,3 +78,24 @@ def test_other_namespaces_have_nothing_to_do_with_it(quotas: Quotas) -> None:
     accept(quotas, "a", GENEROUS)
     accept(quotas, "b", STRICT, namespace="team-b")
     assert said(quotas, "a")[0] == "False"
+
+
+def test_a_quota_that_is_against_many_names_some_of_them(quotas: Quotas) -> None:
+    for number in range(30):
+        accept(quotas, f"b-{number:02}", STRICT)
+    accept(quotas, "a", GENEROUS)
+    message = said(quotas, "a")[2]
+    assert message.count("is above max") == 20
+    assert message.endswith("; 10 further contradictions")
+    assert said(quotas, "b-29")[2].count("is above max") == 1
+
+
+def test_they_are_looked_for_when_somebody_asks(quotas: Quotas, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At a start quotas come one by one, and each would look at all others."""
+    looks: list[int] = []
+    monkeypatch.setattr(module, "conflicts", lambda entries: [looks.append(len(entries)), conflicts(entries)][1])
+    for number in range(100):
+        accept(quotas, f"q-{number}", STRICT)
+    for number in range(100):
+        assert said(quotas, f"q-{number}")[0] == "False"
+    assert looks == [100]

@@ -6,6 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import pytest
+
+from moorage.handlers import expected as module
 from moorage.handlers.expected import ExpectedQuotas
 from moorage.quota.ledger import QuotaKey
 from tests.controlplane.waiting import wait_for_async
@@ -80,3 +83,41 @@ async def test_waiting_costs_no_more_the_more_there_are() -> None:
         assert asked == 100, "each object that is taken in asks, so all of them must not be gone through"
         assert expected.missing == 500
         running.cancel()
+
+
+async def test_one_that_is_being_deleted_is_not_awaited() -> None:
+    going = {"metadata": {**TEAM_A["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}}
+    async with expecting(going) as (expected, _, _):
+        await listed(expected)
+        assert not expected.awaits("team-a")
+
+
+class TestPatience:
+    """A minute counts from the last that came, shortened here."""
+
+    @pytest.fixture(autouse=True)
+    def _quick(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name, seconds in (("_LOOK_SECONDS", 0.25), ("_GONE_SECONDS", 0.5), ("_PATIENCE_SECONDS", 1.0)):
+            monkeypatch.setattr(module, name, seconds)
+
+    async def test_one_that_was_deleted_meanwhile_holds_nobody_up(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(module, "_PATIENCE_SECONDS", 1000.0)
+        async with expecting(TEAM_A) as (expected, _, server):
+            await listed(expected)
+            server.documents[PATH] = {"items": []}
+            await wait_for_async(lambda: not expected.awaits("team-a"), timeout=5, message="its absence noticed")
+
+    async def test_one_that_never_comes_is_not_awaited_for_ever(self) -> None:
+        async with expecting(TEAM_A) as (expected, _, _):
+            await listed(expected)
+            assert expected.awaits("team-a")
+            await wait_for_async(lambda: not expected.awaits("team-a"), timeout=5, message="the end of patience")
+
+    async def test_many_that_come_one_after_the_other_are_all_awaited(self) -> None:
+        stored = [{"metadata": {"namespace": "team-a", "name": f"quota-{number}"}} for number in range(10)]
+        async with expecting(*stored) as (expected, taken_in, _):
+            await listed(expected)
+            for number in range(9):
+                taken_in.add(("team-a", f"quota-{number}"))
+                await asyncio.sleep(0.3)
+                assert expected.awaits("team-a"), "for the last one, however long all take together"

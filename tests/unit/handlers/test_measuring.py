@@ -7,6 +7,9 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
 
 from moorage.api import parse_capacity_buffer_spec
 from moorage.api.capacitybuffer import CapacityBufferSpec
@@ -41,8 +44,12 @@ class Watched:
     time: float = NOW
     changed: list[BufferKey] = field(default_factory=list)
 
-    def pods(self) -> int:
-        return self.measuring.complete(KEY, Workload(None, 20), None).measured.pods
+    def pods(self, key: BufferKey = KEY) -> int:
+        return self.measuring.complete(key, Workload(None, 20), None).measured.pods
+
+
+def pod(created: int, app: str = "web") -> dict[str, Any]:
+    return {"metadata": {"labels": {"app": app}, "creationTimestamp": stamp(created)}}
 
 
 class Remembered(History):
@@ -79,7 +86,9 @@ async def test_pods_are_counted_and_a_record_takes_them_over_a_restart() -> None
         first.needs[KEY] = Need(spec(scaleUpRate="Measured"), "app=web", WEB)
         await until(lambda: bool(first.changed), "the pods listed")
         for at in range(5):
-            first.server.put(PODS, f"p{at}", metadata={"creationTimestamp": stamp(NOW + 1 + at)})
+            first.server.put(
+                PODS, f"p{at}", metadata={"labels": {"app": "web"}, "creationTimestamp": stamp(NOW + 1 + at)}
+            )
         first.time = NOW + 40
         await until(lambda: first.pods() == 5, "all pods counted")
         record = first.measuring.record(KEY)
@@ -88,7 +97,9 @@ async def test_pods_are_counted_and_a_record_takes_them_over_a_restart() -> None
         assert again.measuring.record(KEY) == record
         again.time = NOW + 60
         for at in range(7):
-            again.server.put(PODS, f"p{at}", metadata={"creationTimestamp": stamp(NOW + 1 + 8 * at)})
+            again.server.put(
+                PODS, f"p{at}", metadata={"labels": {"app": "web"}, "creationTimestamp": stamp(NOW + 1 + 8 * at)}
+            )
         again.needs[KEY] = Need(spec(scaleUpRate="Measured"), "app=web", WEB)
         await until(lambda: again.pods() == 7, "the new pods counted")
 
@@ -110,7 +121,7 @@ async def test_while_no_pod_comes_nothing_is_written_anew() -> None:
         found.time += 45
         await until(lambda: ticks >= 3, "two looks")
         assert (found.changed, found.measuring.record(KEY)) == ([], first)
-        found.server.put(PODS, "p", metadata={"creationTimestamp": stamp(NOW + 46)})
+        found.server.put(PODS, "p", **pod(NOW + 46))
         found.time += 45
         await until(lambda: found.measuring.record(KEY) != first, "the pod written down")
         assert KEY in found.changed
@@ -133,6 +144,55 @@ async def test_nothing_is_followed_for_a_buffer_that_is_gone() -> None:
         assert found.measuring.record(KEY) == ""
         found.time = NOW + 40
         assert found.pods() == 0
+
+
+async def test_a_namespace_is_watched_once_for_all_that_is_measured_in_it() -> None:
+    async with watched() as found:
+        keys = {app: ("team-a", app) for app in ("web", "api", "db")}
+        for app, key in keys.items():
+            found.needs[key] = Need(spec(scaleUpRate="Measured"), f"app={app}", WEB)
+        await until(lambda: set(found.changed) >= set(keys.values()), "the pods listed")
+        assert len(found.server.watched(PODS)) == 1
+        for at, app in enumerate(("web", "web", "api", "none")):
+            found.server.put(PODS, f"p{at}", **pod(NOW + 1 + at, app))
+        found.time = NOW + 40
+        await until(lambda: [found.pods(key) for key in keys.values()] == [2, 1, 0], "each has its own pods")
+
+
+async def test_nodes_are_followed_no_more_once_nothing_is_measured_for_a_while() -> None:
+    async with watched() as found:
+        found.needs[KEY] = Need(spec(scaleUpRate="Measured"), "app=web", WEB)
+        await until(lambda: len(found.server.watched(NODES)) == 1, "nodes followed")
+        del found.needs[KEY]
+        await until(lambda: not found.server.watched(PODS), "pods followed no more")
+        assert len(found.server.watched(NODES)) == 1, "a workload may be gone for a moment only"
+        found.time += 61
+        await until(lambda: not found.server.watched(NODES), "nodes followed no more")
+        found.needs[KEY] = Need(spec(scaleUpRate="Measured"), "app=web", WEB)
+        await until(lambda: len(found.server.watched(NODES)) == 1, "nodes followed again")
+
+
+async def test_what_was_learnt_is_kept_while_a_workload_is_gone() -> None:
+    async with watched() as found:
+        need = found.needs[KEY] = Need(spec(scaleUpRate="Measured"), "app=web", WEB)
+        await until(lambda: bool(found.server.watched(PODS)), "the pods listed")
+        found.server.put(PODS, "p", **pod(NOW + 1))
+        found.time = NOW + 40
+        await until(lambda: found.pods() == 1, "the pod counted")
+        del found.needs[KEY]
+        await until(lambda: not found.server.watched(PODS), "pods followed no more")
+        found.server.delete(PODS, "p")
+        found.needs[KEY] = need
+        found.time = NOW + 90
+        await until(lambda: found.pods() == 1, "the pod remembered")
+
+
+async def test_a_selector_that_cannot_be_read_stops_nothing_else(caplog: pytest.LogCaptureFixture) -> None:
+    async with watched() as found:
+        found.needs[("team-a", "odd")] = Need(spec(scaleUpRate="Measured"), "app in web", WEB)
+        found.needs[KEY] = Need(spec(scaleUpRate="Measured"), "app=web", WEB)
+        await until(lambda: found.changed == [KEY], "the other pods listed")
+        assert "nothing is measured of team-a/odd: 'app in web' is not a label selector" in caplog.text
 
 
 async def test_autoscalers_are_found_by_what_they_scale() -> None:

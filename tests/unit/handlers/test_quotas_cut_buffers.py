@@ -46,7 +46,7 @@ class Team:
     def native(self, name: str = "theirs", *, used: str = "0", owner: str = "", cpu: str = "5") -> None:
         quota = NativeQuota(name, TEAM, name, 1, frozenset(), nano(cpu=used), nano(cpu=cpu), owner=owner)
         self.state.quotas.native.put(quota)
-        self.state.shares_changed(TEAM)
+        self.state.share_out(TEAM)
 
     def replicas(self, name: str) -> int | None:
         status = self.state.buffers.status(TEAM, name)
@@ -161,6 +161,15 @@ class TestTheOrder:
         team.state.remove(key_of(BUFFERS, TEAM, "b1"), uid="b1")
         assert team.replicas("b2") == 3
 
+    def test_of_many_that_go_first_a_few_are_named(self, team: Team) -> None:
+        team.native(cpu="25")
+        for number in range(10):
+            team.buffer(f"b{number}", 2, day=number + 1)
+        team.buffer("last", 9, day=20)
+        said = team.limited("last")[1]
+        assert said.count("which goes before") == 8
+        assert said.endswith("2 for buffer b7, which goes before and 4 for 2 further buffers that go before)")
+
     def test_a_buffer_that_has_no_size_takes_no_room_and_says_nothing_of_quotas(self, team: Team) -> None:
         team.native(cpu="5")
         team.found["lost"] = Unresolved("TemplateNotFound", "there is no PodTemplate lost")
@@ -227,7 +236,7 @@ class TestWhatIsNotKnownYet:
         team.buffer("web", 9, described=True)
         assert team.state.desired(key_of(BUFFERS, TEAM, "web")) is None
         team.known.all = View()
-        team.state.shares_changed(TEAM)
+        team.state.share_out(TEAM)
         assert team.replicas("web") == 5
 
     def test_a_unit_without_a_known_shape_is_not_cut_and_says_so(self, team: Team) -> None:

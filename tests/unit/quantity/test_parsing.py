@@ -118,7 +118,7 @@ def test_a_number_too_large_to_be_meant_is_refused_quickly(text: str) -> None:
 
 @pytest.mark.parametrize("length", [65, 10_000])
 def test_a_very_long_text_is_refused_and_shown_cut(length: int) -> None:
-    with pytest.raises(QuantityError, match=f"^'{'1' * 64}' is not a quantity"):
+    with pytest.raises(QuantityError, match=f"^'{'1' * 60}...' is not a quantity"):
         parse_nano("1" * length)
 
 

@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from moorage.quoting import quoted
+
 MOST = 2**31 - 1
 _TOKEN = re.compile(r"\s*(\d+|[A-Za-z_]\w*|&&|\|\||[<>=!]=|[-+*/%()<>!?:])")
 _LEVELS: tuple[tuple[str, ...], ...] = (
@@ -44,7 +46,7 @@ def evaluate(expression: str, *, default_enis: int, ips_per_eni: int, max_pods: 
     parser = _Parser(_tokens(expression), names)
     value = parser.ternary()
     if parser.at < len(parser.tokens):
-        raise ExpressionError(f"{parser.tokens[parser.at]!r} is not expected there")
+        raise ExpressionError(f"{quoted(parser.tokens[parser.at])} is not expected there")
     if isinstance(value, bool):
         raise ExpressionError("the result is true or false, and must be a number")
     if not 1 <= value <= MOST:
@@ -58,7 +60,7 @@ def _tokens(expression: str) -> list[str]:
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
-            raise ExpressionError(f"{text[at:].strip()[:10]!r} cannot be read")
+            raise ExpressionError(f"{quoted(text[at:].strip()[:10])} cannot be read")
         found.append(match[1])
         at = match.end()
     return found
@@ -117,7 +119,7 @@ class _Parser:
         if token in self.names:
             return self.names[token]
         known = ", ".join(self.names)
-        raise ExpressionError(f"{token!r} is no number and none of {known}" if token else "it ends too early")
+        raise ExpressionError(f"{quoted(token)} is no number and none of {known}" if token else "it ends too early")
 
     def take(self, token: str) -> bool:
         if self.at < len(self.tokens) and self.tokens[self.at] == token:
@@ -135,7 +137,7 @@ def _number(value: int) -> int:
 def _apply(sign: str, left: int, right: int) -> int:
     if sign in ("&&", "||"):
         if not (isinstance(left, bool) and isinstance(right, bool)):
-            raise ExpressionError(f"{sign!r} needs true or false on both sides")
+            raise ExpressionError(f"{quoted(sign)} needs true or false on both sides")
         return (left and right) if sign == "&&" else (left or right)
     left, right = _number(left), _number(right)
     match sign:
