@@ -141,8 +141,9 @@ def test_pods_and_workloads_are_never_written_to(crds: Cluster, settled: str, st
     crds.apply(deployment(replicas=0), namespace=settled)
     start_operator("-n", settled)
     _wait_until_counted(crds, settled)
-    for item in crds.get("pods,deployments,podtemplates", "-n", settled):
-        managers = {each["manager"] for each in item["metadata"]["managedFields"]} if "managedFields" in item else set()
+    for item in crds.get("pods,deployments,podtemplates", "-n", settled, "--show-managed-fields"):
+        managers = {each["manager"] for each in item["metadata"]["managedFields"]}
+        assert managers
         assert not managers & {"moorage", "kopf"}
         assert not any("moorage" in name for name in item["metadata"].get("annotations", {}))
 
