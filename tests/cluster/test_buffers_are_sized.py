@@ -308,6 +308,34 @@ def test_an_autoscaler_takes_a_buffer_as_its_target(crds: Cluster, namespace: st
     wait_for_condition(crds, namespace, "hpa/night", "ScalingActive", "False", "FailedGetExternalMetric", timeout=60)
 
 
+def test_a_template_that_cannot_be_read_leaves_open_what_is_there(crds: Cluster, namespace: str) -> None:
+    """A custom kind may hold anything where others have a pod template."""
+    unit = {"metadata": {"labels": {"app": "unit"}}, "spec": pod_spec(tolerations="all")}
+    ref = {"apiGroup": "demo.moorage.dev", "kind": "Fleet", "name": "red"}
+    fleet = {"apiVersion": "demo.moorage.dev/v1", "kind": "Fleet", "metadata": {"name": "red"}}
+    crds.apply(_fleets())
+    try:
+        crds.wait_until_served("fleets.demo.moorage.dev")
+        crds.apply(fleet | {"spec": {"size": 7, "template": unit}}, namespace=namespace)
+        crds.apply(buffer(scalableRef=ref, replicas=3), namespace=namespace)
+        wait_for_condition(crds, namespace, "cbuf/buffer", "UnitAdmitted", "False", "Refused")
+        told = wait_for_condition(crds, namespace, "cbuf/buffer", "Provisioned", "Unknown", "UnitUnreadable")
+        assert told["message"].startswith("the pod template of a unit cannot be read: ")
+        assert told["message"].endswith("at `$.spec.tolerations`")
+        wait_for_condition(crds, namespace, "cbuf/buffer", "Infeasible", "Unknown", "UnitUnreadable")
+        whole = {"metadata": unit["metadata"], "spec": pod_spec()}
+        crds.apply(fleet | {"spec": {"size": 7, "template": whole}}, namespace=namespace)
+        status = wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 3})
+
+        def is_read() -> bool:
+            found = condition(status_of(crds, namespace, "cbuf/buffer"), "Provisioned")
+            return bool(found["reason"] != "UnitUnreadable")
+
+        wait_for(is_read, timeout=SETTLE_SECONDS, message=f"the template to be read; {status}")
+    finally:
+        crds.kubectl("delete", "crd", "fleets.demo.moorage.dev")
+
+
 def _fleets() -> Object:
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     version = {
