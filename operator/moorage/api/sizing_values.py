@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from moorage.api.rules import Rule, rules
-from moorage.api.types import DURATION_PATTERN, RATE_PATTERN, doc, duration_seconds
+from moorage.api.types import DURATION_PATTERN, RATE_PATTERN, doc, duration_seconds, rate_rules
 
 MEASURED = "Measured"
 
@@ -20,21 +20,7 @@ _DECIMAL = r"^-?[0-9]{1,9}(\.[0-9]{1,9})?$"
 RateOrMeasured = Annotated[
     int | str,
     doc('Pods per time: 2, "0.5", "120/m", or Measured', pattern=_MEASURED_RATE, maxLength=32),
-    rules(
-        Rule(
-            cel=f'type(self) == int ? -1000000000 < self && self < 1000000000 : self.matches(r"{_MEASURED_RATE}")',
-            holds=lambda value: re.fullmatch(_MEASURED_RATE, str(value)) is not None,
-            message=(
-                'is not a rate: write pods per second as a number, such as 2 or "0.5", or with a unit of time, '
-                'such as "120/m" or "90/h"; at most 9 digits before and after the point; or Measured'
-            ),
-        ),
-        Rule(
-            cel='type(self) == int ? self >= 0 : !self.startsWith("-")',
-            holds=lambda value: not str(value).startswith("-"),
-            message="must not be negative",
-        ),
-    ),
+    rules(*rate_rules(_MEASURED_RATE, "; or Measured")),
 ]
 DurationOrMeasured = Annotated[
     str,

@@ -84,3 +84,25 @@ class HeldRecords(Generic[R]):
     def snapshot(self) -> Mapping[str, R]:
         """Return the records held, by uid."""
         return self._records
+
+
+class LookedOverRecords(HeldRecords[R]):
+    """A sink that looks over all that it holds after each change, once for a list; `_look` is up to a subclass."""
+
+    def replace(self, records: Mapping[str, R]) -> None:
+        """Hold exactly these records."""
+        self._records = dict(records)
+        self._look()
+
+    def put(self, record: R) -> None:
+        """Hold a new record, or the next version of one."""
+        super().put(record)
+        self._look()
+
+    def delete(self, record: R) -> None:
+        """Drop a record."""
+        super().delete(record)
+        self._look()
+
+    def _look(self) -> None:
+        raise NotImplementedError

@@ -10,6 +10,7 @@ import msgspec
 
 from moorage.cluster.client import Client
 from moorage.cluster.feed import Feed, Pace
+from moorage.cluster.records import LookedOverRecords
 from moorage.cluster.templates import template_of_pod, template_spec
 from moorage.cluster.unit_shape import NO_SHAPE, Shape
 from moorage.cluster.wire import parse_resource_version
@@ -51,10 +52,11 @@ _decode_pod = msgspec.json.Decoder(_Pod).decode
 _decode_any = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-class SelectedPods:
+class SelectedPods(LookedOverRecords[SelectedPod]):
     """The sink of a feed of pods, and what is known by them; `on_change` is called when that may have changed."""
 
     def __init__(self, client: Client, namespace: str, selector: str, *, on_change: Callable[[], None]) -> None:
+        super().__init__()
         self.feed: Feed[SelectedPod] = Feed(
             client,
             f"/api/v1/namespaces/{namespace}/pods",
@@ -68,13 +70,12 @@ class SelectedPods:
         self.listed = False
         """Whether all of them have been read once."""
         self._on_change = on_change
-        self._pods: dict[str, SelectedPod] = {}
         self._templates: dict[bytes, bytes] = {}
 
     @property
     def replicas(self) -> int:
         """How many pods have not ended."""
-        return sum(pod.runs for pod in self._pods.values())
+        return sum(pod.runs for pod in self._records.values())
 
     def decode(self, encoded: bytes) -> SelectedPod:
         """Read a pod.
@@ -91,35 +92,14 @@ class SelectedPods:
             template=self._shared(template_of_pod(_decode_any(encoded))),
         )
 
-    # The sink of the feed
-
     def replace(self, records: Mapping[str, SelectedPod]) -> None:
         """Hold exactly these pods."""
-        self._pods = dict(records)
         self.listed = True
-        self._look()
-
-    def put(self, record: SelectedPod) -> None:
-        """Hold a new or changed pod."""
-        self._pods[record.uid] = record
-        self._look()
-
-    def delete(self, record: SelectedPod) -> None:
-        """Drop a pod."""
-        self._pods.pop(record.uid, None)
-        self._look()
-
-    def get(self, uid: str) -> SelectedPod | None:
-        """Return the record held for a pod."""
-        return self._pods.get(uid)
-
-    def snapshot(self) -> Mapping[str, SelectedPod]:
-        """Return the pods held, by uid."""
-        return self._pods
+        super().replace(records)
 
     def _look(self) -> None:
         # Times are whole seconds; of two equal ones that pod is newer which was heard of later.
-        newest = max(reversed(self._pods.values()), key=lambda pod: (pod.runs, pod.created), default=None)
+        newest = max(reversed(self._records.values()), key=lambda pod: (pod.runs, pod.created), default=None)
         if newest is not None and newest.template != self.shape.encoded:
             self.shape = Shape(template_spec(newest.template), newest.template)
         self._on_change()
