@@ -99,6 +99,12 @@ def _looking(cluster: Cluster, namespace: str, resource: str) -> Iterator[Callab
         yield lambda: dict(rest.get(namespace, kind, name, version).require().get("status", {}))
 
 
+def pods_of(cluster: Cluster, namespace: str, selector: str) -> list[Object]:
+    """Return the pods with these labels, such as `app=web`; a look as cheap as that at a status."""
+    with rest_client(cluster.kubeconfig) as rest:
+        return rest.items(namespace, "Pod", selector=selector)
+
+
 def wait_for_status(
     cluster: Cluster, namespace: str, resource: str, expected: Mapping[str, Any], *, timeout: float = SETTLE_SECONDS
 ) -> Object:

@@ -14,7 +14,7 @@ import urllib3
 
 from tests.cluster.backends import PRIORITY_CLASS, patch
 from tests.cluster.crds import install_crds
-from tests.cluster.objects import Object, buffer, pod_template, quota, wait_for_status
+from tests.cluster.objects import Object, buffer, pod_template, pods_of, quota, wait_for_status
 from tests.cluster.recorded import created, written
 from tests.cluster.rest import Rest, rest_client
 from tests.controlplane import ControlPlane
@@ -78,7 +78,7 @@ def wait_for_truth(cluster: ControlPlane, namespace: str, count: int) -> None:
     """Wait until what is there, and what is said of it, is so many units."""
     wait_for_status(cluster, namespace, "cbuf/buffer", {"replicas": count, "readyReplicas": count}, timeout=SECONDS)
     wait_for_status(cluster, namespace, "nsq/ours", {"buffered": {"pods": str(count)}, "used": {"pods": str(count)}})
-    found = cluster.get("-n", namespace, "pods", "-l", "moorage.dev/buffer=buffer")
+    found = pods_of(cluster, namespace, "moorage.dev/buffer=buffer")
     assert len(found) == count
     assert cluster.get("-n", namespace, DEPLOYMENT)["spec"]["replicas"] == count
 
@@ -236,7 +236,7 @@ def test_objects_are_edited_by_hand(
                 and limit is not None
                 and limit["spec"]["hard"] == {"pods": str(UNITS)}
                 and deployment["status"].get("readyReplicas") == UNITS
-                and len(cluster.get("-n", namespace, "pods", "-l", "moorage.dev/buffer=buffer")) == UNITS
+                and len(pods_of(cluster, namespace, "moorage.dev/buffer=buffer")) == UNITS
             )
 
         wait_for(is_back, timeout=SECONDS, message=lambda: f"all to be as before; seen: {seen}")

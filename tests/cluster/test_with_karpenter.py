@@ -15,11 +15,13 @@ from tests.cluster.objects import (
     condition,
     deployment,
     pod_template,
+    pods_of,
     status_of,
     wait_for_condition,
     wait_for_status,
 )
 from tests.cluster.recorded import created, turned
+from tests.cluster.rest import rest_client
 from tests.controlplane import ControlPlane, Options
 from tests.controlplane.choice import USER_KUBECONFIG, user_kubeconfig
 from tests.controlplane.waiting import wait_for
@@ -87,7 +89,8 @@ def team(plane: ControlPlane, operator: OperatorProcess) -> Iterator[str]:
 
 
 def nodes(plane: ControlPlane) -> set[str]:
-    return {each["metadata"]["name"] for each in plane.get("nodes")}
+    with rest_client(plane.kubeconfig) as rest:
+        return {each["metadata"]["name"] for each in rest.items("", "Node")}
 
 
 def wait_for_nodes(plane: ControlPlane, count: int, *, timeout: float = NODES_SECONDS) -> None:
@@ -109,7 +112,7 @@ def run_pods(plane: ControlPlane, namespace: str, count: int) -> list[dict[str, 
     pods: list[dict[str, Any]] = []
 
     def all_on_nodes() -> bool:
-        pods[:] = plane.get("pods", "-n", namespace, "-l", "app=web")
+        pods[:] = pods_of(plane, namespace, "app=web")
         return len(pods) == count and all(each["spec"].get("nodeName") for each in pods)
 
     wait_for(all_on_nodes, timeout=NODES_SECONDS, message=lambda: f"{count} pods on nodes; {pods}")
