@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from tests.cluster.crds import OURS
@@ -66,9 +64,9 @@ def test_totals_alone_need_no_policy(policies: Cluster, operator: OperatorProces
 
 
 def test_what_changed_while_the_operator_was_down_is_put_right(
-    policies: Cluster, rest: Rest, namespace: str, start_operator: Callable[..., OperatorProcess]
+    policies: Cluster, rest: Rest, namespace: str, operator: OperatorProcess
 ) -> None:
-    operator = start_operator("-n", namespace)
+    """It is the operator of all tests here that is down: another one would do its work."""
     enforce(policies, rest, namespace, BOUNDED)
     operator.kill()
     label_namespace(rest, namespace, label=None)
