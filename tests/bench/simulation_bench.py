@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from fractions import Fraction
 
-from moorage.buffer.arrivals import Arrivals, windows
+from moorage.buffer.arrivals import Arrivals
 from moorage.buffer.generate import latencies, poisson
 from moorage.buffer.optimize import Target, optimize
 from moorage.buffer.promise import Counts, cheapest
 from moorage.buffer.recorded import NANOSECONDS
 from moorage.buffer.report import report
 from moorage.buffer.simulate import Path, Setup, simulate
+from moorage.buffer.windows import windows
 
 RESUME, COLD = 30 * NANOSECONDS, 90 * NANOSECONDS
 

@@ -12,12 +12,14 @@ import pytest
 import yaml
 
 from tests.cluster.objects import Object
+from tests.cluster.rest import rest_client
 from tests.controlplane.cluster import Cluster, KubectlError
 from tests.controlplane.waiting import wait_for
 
 REPOSITORY = Path(__file__).parents[2]
 PRIORITY_CLASS: Object = yaml.safe_load((REPOSITORY / "manifests" / "base" / "priorityclass.yaml").read_text())
 OWNED = "app.kubernetes.io/managed-by=moorage"
+_BUILT_IN = {"deployments": ("Deployment", "apps/v1"), "podtemplates": ("PodTemplate", "v1")}
 
 
 @pytest.fixture(scope="session")
@@ -30,6 +32,10 @@ def placeholder_class(crds: Cluster) -> Iterator[str]:
 
 def made(cluster: Cluster, namespace: str, kind: str) -> dict[str, Object]:
     """Return the objects of a kind that were made for buffers, by name; none where the kind is not served."""
+    if kind in _BUILT_IN:
+        with rest_client(cluster.kubeconfig) as rest:
+            listed = rest.items(namespace, *_BUILT_IN[kind], selector=OWNED)
+        return {each["metadata"]["name"]: each for each in listed}
     try:
         found = cluster.get("-n", namespace, kind, "-l", OWNED)
     except KubectlError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from secrets import token_hex
+from random import Random, SystemRandom
 from typing import Any
 
 import yaml
@@ -111,13 +111,13 @@ def _complete_pods(node: Any) -> None:
             _complete_pods(each)
 
 
-def absent_node(token: str | None = None) -> str:
-    """Return the name of a node that is not there, another one each time, or for each token.
+def absent_node(chance: Random | None = None) -> str:
+    """Return the name of a node that is not there, another one each time; the same ones for a seed.
 
     The pod collector waits 40 s from when it first misses a node, and then takes every pod on it: a pod on a node that
     an earlier test's pod was on would live for less.
     """
-    return f"node-of-no-cluster-{token or token_hex(4)}"
+    return f"node-of-no-cluster-{(chance or SystemRandom()).getrandbits(32):08x}"
 
 
 def contains(value: Any, parts: Any) -> bool:

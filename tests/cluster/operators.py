@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.controlplane.cluster import Cluster
-from tests.operator_process import START_SECONDS, OperatorProcess
+from tests.operator_process import OperatorProcess
 
 
 @pytest.fixture(scope="module")
@@ -22,13 +22,19 @@ def operator(crds: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 @pytest.fixture
 def start_operator(crds: Cluster, tmp_path: Path) -> Iterator[Callable[..., OperatorProcess]]:
-    """Start an operator of the test's own: `start_operator("-n", namespace)`; it ends with the test."""
+    """Start an operator of the test's own: `start_operator("-n", namespace)`; it ends with the test.
+
+    With `wait=False` it is not waited for until it is ready, which it may never be.
+    """
     started: list[OperatorProcess] = []
 
-    def start(*arguments: str, kubeconfig: Path | None = None, timeout: float = START_SECONDS) -> OperatorProcess:
+    def start(*arguments: str, kubeconfig: Path | None = None, wait: bool = True) -> OperatorProcess:
         process = OperatorProcess(kubeconfig or crds.kubeconfig, tmp_path / f"operator-{len(started)}.log", *arguments)
         started.append(process)
-        process.start_and_wait(timeout)
+        if wait:
+            process.start_and_wait()
+        else:
+            process.start()
         return process
 
     yield start

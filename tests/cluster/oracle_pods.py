@@ -69,7 +69,7 @@ class PodShapes:
             pod.spec["resources"] = self._for_the_pod(len(pod.spec["containers"] + pod.spec.get("initContainers", [])))
         self._put_what_scopes_look_at(pod.spec)
         if self._often(0.3):
-            pod.spec["nodeName"] = absent_node(f"{self._chance.getrandbits(32):08x}")
+            pod.spec["nodeName"] = absent_node(self._chance)
         if self._often(0.2):
             pod.spec["runtimeClassName"] = "oracle-rc"
         return pod

@@ -83,8 +83,10 @@ class Rest:
     def get(self, namespace: str, kind: str, name: str, version: str = "v1") -> Answer:
         return self.request("GET", f"{self.path(namespace, kind, version)}/{name}")
 
-    def items(self, namespace: str, kind: str, version: str = "v1") -> list[Object]:
-        found: list[Object] = self.request("GET", self.path(namespace, kind, version)).require()["items"]
+    def items(self, namespace: str, kind: str, version: str = "v1", *, selector: str = "") -> list[Object]:
+        parameters = {"labelSelector": selector} if selector else {}
+        path = self.path(namespace, kind, version)
+        found: list[Object] = self.request("GET", path, parameters=parameters).require()["items"]
         return found
 
     def patch(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from tests.cluster.objects import (
     wait_for_condition,
     wait_for_status,
 )
+from tests.cluster.recorded import written
 from tests.cluster.upstream import (
     UPSTREAM,
     cluster_autoscaler,
@@ -36,6 +38,7 @@ from tests.operator_process import OperatorProcess
 UNIT = {"name": "unit"}
 PATIENCE_SECONDS = 6.0
 """How long the operator of these tests waits for an answer; it is a minute by default."""
+TRUE_AGAIN_SECONDS = 30.0
 AUTOSCALED = {"backend": {"name": "Autoscaler"}}
 PLACEHOLDERS = {"backend": {"name": "Placeholder"}}
 UNANSWERED = {
@@ -222,16 +225,26 @@ class TestTheChoice:
             wait_for_made(cluster, namespace, UPSTREAM, {"buffer-active": 2})
 
     def test_when_the_api_goes_it_is_placeholders_and_back_when_it_comes_again(
-        self, cluster: ControlPlane, namespace: str, api: None
+        self, cluster: ControlPlane, namespace: str, api: None, figure: Callable[[str], None]
     ) -> None:
+        def assert_in_time(what: str, since: float) -> None:
+            found = cluster.get("-n", namespace, "cbuf/buffer", "--show-managed-fields")
+            took = written(found, part="status") - since
+            figure(f"{what}: status true again after {max(took, 0):.0f} s")
+            assert took <= TRUE_AGAIN_SECONDS
+
         with controller(cluster, karpenter):
             cluster.apply(pod_template(), fixed(2), namespace=namespace)
             wait_for_status(cluster, namespace, "cbuf/buffer", AUTOSCALED)
             remove_upstream(cluster)
+            since = time.time()
             wait_for_status(cluster, namespace, "cbuf/buffer", PLACEHOLDERS, timeout=30)
+            assert_in_time("the API was removed", since)
             wait_for_made(cluster, namespace, "deployments", {"buffer-placeholder": 2}, timeout=30)
             install_upstream(cluster)
+            since = time.time()
             wait_for_status(cluster, namespace, "cbuf/buffer", AUTOSCALED, timeout=30)
+            assert_in_time("the API was installed", since)
             wait_for_made(cluster, namespace, UPSTREAM, {"buffer-active": 2}, timeout=30)
             wait_for_made(cluster, namespace, "deployments", {}, timeout=30)
 

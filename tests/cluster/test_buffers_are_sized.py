@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from tests.cluster.objects import (
     wait_for_condition,
     wait_for_status,
 )
+from tests.cluster.recorded import written
 from tests.cluster.rest import Rest
 from tests.controlplane.cluster import Cluster, KubectlError
 from tests.controlplane.waiting import wait_for
@@ -166,22 +168,26 @@ class TestAWorkloadAtZero:
         wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": after, "sizing": {"workloadReplicas": 0}})
 
 
-def test_a_scale_is_followed_within_two_seconds(crds: Cluster, namespace: str, rest: Rest) -> None:
+def test_a_scale_is_followed_within_two_seconds(
+    crds: Cluster, namespace: str, rest: Rest, figure: Callable[[str], None]
+) -> None:
     crds.apply(deployment(replicas=10), buffer(scalableRef=WEB, percentage=50), namespace=namespace)
     wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 5})
     took = []
     for replicas in (20, 2, 60):
-        began = time.monotonic()
+        began = time.time()
         changes = {"spec": {"replicas": replicas}}
         rest.patch(namespace, "Deployment", "web", changes, version="apps/v1", sub="scale").require()
 
-        def followed(wanted: int = replicas // 2) -> bool:
+        def followed(wanted: int = replicas // 2) -> Object | None:
             found = rest.get(namespace, "CapacityBuffer", "buffer", "moorage.dev/v1alpha1").require()
-            return bool(found["status"]["replicas"] == wanted)
+            return found if found["status"]["replicas"] == wanted else None
 
-        wait_for(followed, timeout=SETTLE_SECONDS, message=f"half of {replicas}")
-        took.append(time.monotonic() - began)
-    assert max(took) < 2, took
+        found = wait_for(followed, timeout=SETTLE_SECONDS, message=f"half of {replicas}")
+        seen = time.time() - began
+        figure(f"a scale to {replicas} was seen in the buffer's status after {seen:.2f} s")
+        took.append(written(found, part="status") - began)
+    assert max(took) <= 2, took
 
 
 def test_a_kind_that_is_not_served_is_named_and_found_once_it_is(crds: Cluster, namespace: str) -> None:
@@ -300,6 +306,34 @@ def test_an_autoscaler_takes_a_buffer_as_its_target(crds: Cluster, namespace: st
     crds.apply(pod_template(), buffer(podTemplateRef=UNIT, replicas=2), meta | {"spec": spec}, namespace=namespace)
     wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 4}, timeout=60)
     wait_for_condition(crds, namespace, "hpa/night", "ScalingActive", "False", "FailedGetExternalMetric", timeout=60)
+
+
+def test_a_template_that_cannot_be_read_leaves_open_what_is_there(crds: Cluster, namespace: str) -> None:
+    """A custom kind may hold anything where others have a pod template."""
+    unit = {"metadata": {"labels": {"app": "unit"}}, "spec": pod_spec(tolerations="all")}
+    ref = {"apiGroup": "demo.moorage.dev", "kind": "Fleet", "name": "red"}
+    fleet = {"apiVersion": "demo.moorage.dev/v1", "kind": "Fleet", "metadata": {"name": "red"}}
+    crds.apply(_fleets())
+    try:
+        crds.wait_until_served("fleets.demo.moorage.dev")
+        crds.apply(fleet | {"spec": {"size": 7, "template": unit}}, namespace=namespace)
+        crds.apply(buffer(scalableRef=ref, replicas=3), namespace=namespace)
+        wait_for_condition(crds, namespace, "cbuf/buffer", "UnitAdmitted", "False", "Refused")
+        told = wait_for_condition(crds, namespace, "cbuf/buffer", "Provisioned", "Unknown", "UnitUnreadable")
+        assert told["message"].startswith("the pod template of a unit cannot be read: ")
+        assert told["message"].endswith("at `$.spec.tolerations`")
+        wait_for_condition(crds, namespace, "cbuf/buffer", "Infeasible", "Unknown", "UnitUnreadable")
+        whole = {"metadata": unit["metadata"], "spec": pod_spec()}
+        crds.apply(fleet | {"spec": {"size": 7, "template": whole}}, namespace=namespace)
+        status = wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 3})
+
+        def is_read() -> bool:
+            found = condition(status_of(crds, namespace, "cbuf/buffer"), "Provisioned")
+            return bool(found["reason"] != "UnitUnreadable")
+
+        wait_for(is_read, timeout=SETTLE_SECONDS, message=f"the template to be read; {status}")
+    finally:
+        crds.kubectl("delete", "crd", "fleets.demo.moorage.dev")
 
 
 def _fleets() -> Object:

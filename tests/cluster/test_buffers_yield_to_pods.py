@@ -14,6 +14,7 @@ from tests.cluster.objects import (
     deployment,
     pod,
     pod_template,
+    pods_of,
     quota,
     sizing,
     status_of,
@@ -50,7 +51,7 @@ def wait_for_native(cluster: Cluster, namespace: str, name: str, expected: Objec
 
 
 def placed(cluster: Cluster, namespace: str, name: str = "buffer") -> int:
-    return len(cluster.get("-n", namespace, "pods", "-l", f"moorage.dev/buffer={name}"))
+    return len(pods_of(cluster, namespace, f"moorage.dev/buffer={name}"))
 
 
 def test_the_whole_of_a_full_namespace_is_for_real_pods_and_the_buffer_shrinks(crds: Cluster, namespace: str) -> None:
@@ -68,9 +69,7 @@ def test_the_whole_of_a_full_namespace_is_for_real_pods_and_the_buffer_shrinks(c
         crds, namespace, "nsq/ours", {"used": {"pods": "5"}, "buffered": {"pods": "4", "requests.cpu": "4"}}
     )
     crds.kubectl("scale", "-n", namespace, "deployment/web", "--replicas=3")
-    wait_for(
-        lambda: len(crds.get("-n", namespace, "pods", "-l", "app=web")) == 3, timeout=15, message="three real pods"
-    )
+    wait_for(lambda: len(pods_of(crds, namespace, "app=web")) == 3, timeout=15, message="three real pods")
     wait_for_made(crds, namespace, "deployments", {"buffer-placeholder": 2})
     wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 2})
     told = wait_for_condition(crds, namespace, "cbuf/buffer", LIMITED, "True", REASON)

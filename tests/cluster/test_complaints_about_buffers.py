@@ -17,6 +17,7 @@ from tests.cluster.objects import (
     condition,
     deployment,
     pod_template,
+    pods_of,
     status_of,
     wait_for_condition,
     wait_for_status,
@@ -50,7 +51,7 @@ def placeholder(cluster: Cluster, namespace: str, name: str = "buffer") -> Objec
 def pod_of(cluster: Cluster, namespace: str) -> Object:
     """A placeholder, once there is one."""
     found: list[Object] = wait_for(
-        lambda: cluster.get("-n", namespace, "pods", "-l", "moorage.dev/buffer=buffer"),
+        lambda: pods_of(cluster, namespace, "moorage.dev/buffer=buffer"),
         timeout=15,
         message="a placeholder",
     )
@@ -130,7 +131,7 @@ def test_units_crowd_on_one_node_against_the_workloads_own_anti_affinity(
         cluster.apply(pod_template(affinity=apart, **on_nodes(namespace)), held(replicas=3), namespace=namespace)
 
         def places() -> list[str]:
-            found = cluster.get("-n", namespace, "pods", "-l", "moorage.dev/buffer=buffer")
+            found = pods_of(cluster, namespace, "moorage.dev/buffer=buffer")
             return sorted(each["spec"].get("nodeName", "") for each in found)
 
         wait_for(lambda: len(set(places())) == 3, timeout=30, message=lambda: f"one on each node: {places()}")

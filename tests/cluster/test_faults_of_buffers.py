@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import Any
 
 import pytest
 import urllib3
 
 from tests.cluster.backends import PRIORITY_CLASS, patch
 from tests.cluster.crds import install_crds
-from tests.cluster.objects import Object, buffer, pod_template, quota, wait_for_status
+from tests.cluster.objects import Object, buffer, pod_template, pods_of, quota, wait_for_status
+from tests.cluster.recorded import created, written
 from tests.cluster.rest import Rest, rest_client
 from tests.controlplane import ControlPlane
 from tests.controlplane.choice import USER_KUBECONFIG, user_kubeconfig
@@ -21,6 +23,7 @@ from tests.controlplane.waiting import wait_for
 from tests.operator_process import OperatorProcess
 
 SECONDS = 30.0
+"""After that all is true again, from when the API server answers, the operator starts, or an object is edited."""
 DEPLOYMENT = "deployment/buffer-placeholder"
 PLACEHOLDERS = "moorage.placeholders-ours"
 UNITS, MORE = 6, 8
@@ -44,13 +47,19 @@ def namespace(cluster: ControlPlane) -> Iterator[str]:
         yield name
 
 
-@pytest.fixture
-def operator(cluster: ControlPlane, namespace: str, tmp_path: Path) -> Iterator[OperatorProcess]:
-    """An operator of the test's own, which sees nodes."""
-    process = OperatorProcess(cluster.kubeconfig, tmp_path / "operator.log")
-    process.start_and_wait()
+@pytest.fixture(scope="module")
+def shared_operator(cluster: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OperatorProcess]:
+    process = OperatorProcess(cluster.kubeconfig, tmp_path_factory.mktemp("operator") / "operator.log")
     yield process
     process.stop()
+
+
+@pytest.fixture
+def operator(shared_operator: OperatorProcess) -> OperatorProcess:
+    """The operator of all tests here, which sees nodes; started again where a test has left it killed."""
+    if not shared_operator.running:
+        shared_operator.start_and_wait()
+    return shared_operator
 
 
 @pytest.fixture(autouse=True)
@@ -69,9 +78,32 @@ def wait_for_truth(cluster: ControlPlane, namespace: str, count: int) -> None:
     """Wait until what is there, and what is said of it, is so many units."""
     wait_for_status(cluster, namespace, "cbuf/buffer", {"replicas": count, "readyReplicas": count}, timeout=SECONDS)
     wait_for_status(cluster, namespace, "nsq/ours", {"buffered": {"pods": str(count)}, "used": {"pods": str(count)}})
-    found = cluster.get("-n", namespace, "pods", "-l", "moorage.dev/buffer=buffer")
+    found = pods_of(cluster, namespace, "moorage.dev/buffer=buffer")
     assert len(found) == count
     assert cluster.get("-n", namespace, DEPLOYMENT)["spec"]["replicas"] == count
+
+
+@pytest.fixture
+def assert_in_time(cluster: ControlPlane, namespace: str, figure: Callable[[str], None]) -> Callable[[float], None]:
+    """Assert that what has become true was so in time, counted from a moment; called as soon as it is true."""
+
+    def check(since: float) -> None:
+        def get(*what: str) -> Any:
+            return cluster.get("-n", namespace, "--show-managed-fields", *what)
+
+        took = {
+            "placeholders asked for": written(get(DEPLOYMENT)),
+            "placeholders allowed": written(get(f"resourcequota/{PLACEHOLDERS}")),
+            "placeholders made": max(map(created, get("pods", "-l", "moorage.dev/buffer=buffer"))),
+            "buffer's status": written(get("cbuf/buffer"), part="status"),
+            "quota's status": written(get("nsq/ours"), part="status"),
+        }
+        took = {what: moment - since for what, moment in took.items()}
+        last = max(took, key=lambda what: took[what])
+        figure(f"true again after {max(took[last], 0):.0f} s; the last was {last}")
+        assert took[last] <= SECONDS, took
+
+    return check
 
 
 @dataclass
@@ -126,25 +158,31 @@ def _watch(rest: Rest, namespace: str, seen: Seen, stop: threading.Event) -> Non
                 note(answer.body)
 
 
-def test_the_api_server_restarts_while_a_buffer_grows(cluster: ControlPlane, namespace: str) -> None:
+def test_the_api_server_restarts_while_a_buffer_grows(
+    cluster: ControlPlane, namespace: str, assert_in_time: Callable[[float], None]
+) -> None:
     with watching(cluster, namespace) as seen:
         patch(cluster, namespace, "cbuf/buffer", {"spec": {"replicas": MORE}})
         cluster.restart("kube-apiserver")
+        since = time.time()
         wait_for_truth(cluster, namespace, MORE)
+        assert_in_time(since)
     assert (seen.wanted | seen.allowed) <= {UNITS, MORE}
     assert UNITS <= min(seen.pods) <= max(seen.pods) <= MORE
 
 
 def test_the_operator_is_killed_half_way_through_a_change(
-    cluster: ControlPlane, namespace: str, operator: OperatorProcess
+    cluster: ControlPlane, namespace: str, operator: OperatorProcess, assert_in_time: Callable[[float], None]
 ) -> None:
     """As if it had allowed more placeholders, and made none."""
     with watching(cluster, namespace) as seen:
         operator.kill()
         patch(cluster, namespace, "cbuf/buffer", {"spec": {"replicas": MORE}})
         patch(cluster, namespace, f"resourcequota/{PLACEHOLDERS}", {"spec": {"hard": {"pods": str(MORE)}}})
+        since = time.time()
         operator.start_and_wait()
         wait_for_truth(cluster, namespace, MORE)
+        assert_in_time(since)
     assert (seen.wanted | seen.allowed) <= {UNITS, MORE}
     assert UNITS <= min(seen.pods) <= max(seen.pods) <= MORE
 
@@ -177,10 +215,13 @@ def test_a_restart_takes_no_unit_away_for_a_moment(
         ),
     ],
 )
-def test_objects_are_edited_by_hand(cluster: ControlPlane, namespace: str, edit: tuple[str, ...]) -> None:
+def test_objects_are_edited_by_hand(
+    cluster: ControlPlane, namespace: str, edit: tuple[str, ...], assert_in_time: Callable[[float], None]
+) -> None:
     before = cluster.get("-n", namespace, DEPLOYMENT)["spec"]["template"]
     with watching(cluster, namespace) as seen:
         verb, *rest = edit
+        since = time.time()
         cluster.kubectl(verb, "-n", namespace, *rest)
 
         def is_back() -> bool:
@@ -195,9 +236,10 @@ def test_objects_are_edited_by_hand(cluster: ControlPlane, namespace: str, edit:
                 and limit is not None
                 and limit["spec"]["hard"] == {"pods": str(UNITS)}
                 and deployment["status"].get("readyReplicas") == UNITS
-                and len(cluster.get("-n", namespace, "pods", "-l", "moorage.dev/buffer=buffer")) == UNITS
+                and len(pods_of(cluster, namespace, "moorage.dev/buffer=buffer")) == UNITS
             )
 
         wait_for(is_back, timeout=SECONDS, message=lambda: f"all to be as before; seen: {seen}")
         wait_for_truth(cluster, namespace, UNITS)
+        assert_in_time(since)
     assert max(seen.pods) <= UNITS, "their quota lets nobody make more"

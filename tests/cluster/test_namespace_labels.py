@@ -64,8 +64,9 @@ def test_totals_alone_need_no_policy(policies: Cluster, operator: OperatorProces
 
 
 def test_what_changed_while_the_operator_was_down_is_put_right(
-    policies: Cluster, operator: OperatorProcess, rest: Rest, namespace: str
+    policies: Cluster, rest: Rest, namespace: str, operator: OperatorProcess
 ) -> None:
+    """It is the operator of all tests here that is down: another one would do its work."""
     enforce(policies, rest, namespace, BOUNDED)
     operator.kill()
     label_namespace(rest, namespace, label=None)

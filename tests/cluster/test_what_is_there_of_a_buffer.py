@@ -19,6 +19,7 @@ from tests.cluster.objects import (
     wait_for_condition,
     wait_for_status,
 )
+from tests.cluster.recorded import created, turned
 from tests.controlplane import ControlPlane
 from tests.operator_process import OperatorProcess
 
@@ -141,10 +142,12 @@ def test_units_that_go_with_their_node_are_missing_but_not_consumed(pool: Pool, 
 
 
 @pytest.mark.usefixtures("operator")
-def test_a_unit_that_no_node_could_ever_hold_is_infeasible(pool: Pool, namespace: str) -> None:
+def test_a_unit_that_no_node_could_ever_hold_is_infeasible_within_a_minute(pool: Pool, namespace: str) -> None:
     pool.add(1)
     pool.plane.apply(units(pool, cpu="1000"), buffer(podTemplateRef=UNIT, replicas=2), namespace=namespace)
     told = wait_for_condition(pool.plane, namespace, "cbuf/buffer", "Infeasible", "True", "NoNodeFits")
+    found = pool.plane.get("-n", namespace, "cbuf/buffer")
+    assert turned(found, "Infeasible") - created(found) <= 60
     assert "cpu, of which a unit requests 1k and the largest has 4" in told["message"]
     assert "by the node selector" in told["message"] or len(pool.plane.get("nodes")) == 1
     status = status_of(pool.plane, namespace, "cbuf/buffer")

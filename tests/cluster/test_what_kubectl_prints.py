@@ -26,8 +26,7 @@ from tests.cluster.objects import (
 from tests.controlplane import ControlPlane
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.waiting import wait_for
-
-pytestmark = pytest.mark.usefixtures("operator")
+from tests.operator_process import OperatorProcess
 
 OUTPUTS = Path(__file__).parents[1] / "data" / "outputs"
 _CHANGING = (
@@ -52,9 +51,18 @@ def nodes(control_plane: Cluster) -> Iterator[Cluster]:
     control_plane.kubectl("delete", "node", *made, "--wait=false")
 
 
-@pytest.fixture
-def team(crds: Cluster, nodes: Cluster, namespace: str) -> str:
-    """A namespace with a busy team: a quota that is nearly full, one that cannot be counted, and three buffers."""
+@pytest.fixture(scope="module")
+def team(crds: Cluster, nodes: Cluster, operator: OperatorProcess) -> Iterator[str]:
+    """A namespace with a busy team, for all these tests, since they only look.
+
+    It has a quota that is nearly full, one that cannot be counted, and three buffers.
+    """
+    with crds.namespace() as namespace:
+        _fill(crds, namespace)
+        yield namespace
+
+
+def _fill(crds: Cluster, namespace: str) -> None:
     ref = {"apiGroup": "apps", "kind": "Deployment", "name": "web"}
     hard = {
         "requests.cpu": "20",
@@ -87,7 +95,6 @@ def team(crds: Cluster, nodes: Cluster, namespace: str) -> str:
         wait_for_condition(crds, namespace, f"nsq/{name}", "WorkloadsRefused", "True", "NextPodRefused")
     wait_for_condition(crds, namespace, "nsq/team-a", "Ready", "True", "Reconciled")
     wait_for_condition(crds, namespace, "nsq/objects", "Ready", "False", "UnsupportedResource")
-    return namespace
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any
 
@@ -15,10 +15,13 @@ from tests.cluster.objects import (
     condition,
     deployment,
     pod_template,
+    pods_of,
     status_of,
     wait_for_condition,
     wait_for_status,
 )
+from tests.cluster.recorded import created, turned
+from tests.cluster.rest import rest_client
 from tests.controlplane import ControlPlane, Options
 from tests.controlplane.choice import USER_KUBECONFIG, user_kubeconfig
 from tests.controlplane.waiting import wait_for
@@ -86,7 +89,8 @@ def team(plane: ControlPlane, operator: OperatorProcess) -> Iterator[str]:
 
 
 def nodes(plane: ControlPlane) -> set[str]:
-    return {each["metadata"]["name"] for each in plane.get("nodes")}
+    with rest_client(plane.kubeconfig) as rest:
+        return {each["metadata"]["name"] for each in rest.items("", "Node")}
 
 
 def wait_for_nodes(plane: ControlPlane, count: int, *, timeout: float = NODES_SECONDS) -> None:
@@ -108,7 +112,7 @@ def run_pods(plane: ControlPlane, namespace: str, count: int) -> list[dict[str, 
     pods: list[dict[str, Any]] = []
 
     def all_on_nodes() -> bool:
-        pods[:] = plane.get("pods", "-n", namespace, "-l", "app=web")
+        pods[:] = pods_of(plane, namespace, "app=web")
         return len(pods) == count and all(each["spec"].get("nodeName") for each in pods)
 
     wait_for(all_on_nodes, timeout=NODES_SECONDS, message=lambda: f"{count} pods on nodes; {pods}")
@@ -150,10 +154,16 @@ def test_units_become_nodes_that_pods_use_at_once_and_that_come_back_and_go(plan
     wait_for_nodes(plane, 0)
 
 
-def test_a_unit_that_no_instance_holds_is_infeasible_within_a_minute(plane: ControlPlane, team: str) -> None:
+def test_a_unit_that_no_instance_holds_is_infeasible_within_a_minute(
+    plane: ControlPlane, team: str, figure: Callable[[str], None]
+) -> None:
     plane.apply(pod_template(cpu="1000"), namespace=team)
     plane.apply(buffer(backend="Auto", podTemplateRef={"name": "unit"}, replicas=2), namespace=team)
     told = wait_for_condition(plane, team, "cbuf/buffer", "Infeasible", "True", "AutoscalerFoundNone", timeout=60)
+    found = plane.get("-n", team, "cbuf/buffer")
+    took = turned(found, "Infeasible") - created(found)
+    figure(f"a unit that no instance holds was said to be infeasible after {took:.0f} s")
+    assert took <= 60
     assert "Karpenter" in told["message"]
     assert status_of(plane, team, "cbuf/buffer")["active"] == {"replicas": 2, "readyReplicas": 0}
     plane.apply(pod_template(cpu="1"), namespace=team)

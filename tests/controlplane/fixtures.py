@@ -12,12 +12,16 @@ from tests.figures import tell
 from .binaries import Binaries, find_binaries, find_kubectl
 from .choice import USER_KUBECONFIG, open_cluster, user_kubeconfig
 from .cluster import Cluster
-from .commands import Options
+from .commands import CONTROLLER_MANAGER, Options
 from .control_plane import ControlPlane
 
 LOG_LINES = 25
-SHARED = Options(resource_quota_sync_period="24h")
-"""Tests show what the native quotas say before they are counted anew, and have that done when they want it."""
+SHARED = Options(
+    resource_quota_sync_period="24h",
+    extra={CONTROLLER_MANAGER: ["--horizontal-pod-autoscaler-sync-period=2s"]},
+)
+"""Tests show what the native quotas say before they are counted anew, and have that done when they want it. Autoscalers
+look every two seconds, since a test that waits for one waits for two of its looks."""
 FIXTURES = ("control_plane", "start_control_plane")
 
 Prepared = Binaries | BaseException

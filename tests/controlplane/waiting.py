@@ -1,4 +1,11 @@
-"""Waiting for a condition with a deadline, instead of sleeping and hoping."""
+"""Waiting for a condition with a deadline, instead of sleeping and hoping.
+
+A deadline is no bound. The deadline of a wait ends what would never come, and is so far away that a busy machine does
+not reach it: what comes before it may still come too late. A bound is what we promise, such as "status is true again
+within 30 s". A test of a bound waits with a deadline first, and then compares times that were recorded where it
+happened: those that the API server and the operator wrote into objects (`tests/cluster/recorded.py`). Where nothing is
+recorded, or a busy machine alone breaks the bound, the figure is printed instead (`tests/figures.py`).
+"""
 
 import asyncio
 import inspect
@@ -24,9 +31,8 @@ def wait_for(
     """Call the condition until it returns something true and return that.
 
     After `timeout` seconds (on a quiet machine; BUSY_FACTOR times as many are given on any) a TimeoutError says
-    `message`, a text or a function that makes one then, and what came last. A deadline ends what would never come; how
-    long something takes is measured where it matters. Exceptions of the types in `ignore` count as "not yet"; all
-    others end the wait at once.
+    `message`, a text or a function that makes one then, and what came last. Nothing is said of how long it took: see
+    above. Exceptions of the types in `ignore` count as "not yet"; all others end the wait at once.
     """
     attempt = _Attempts(timeout, message)
     while True:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.objects import Object, buffer, condition, status_of, wait_for_status
+from tests.cluster.objects import Object, buffer, condition, pods_of, status_of, wait_for_status
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.waiting import wait_for
 from tests.standby.autoscaler import StandbyAutoscaler
@@ -52,7 +52,7 @@ class Case:
     def pods(self) -> dict[str, list[str]]:
         """Return the running pods by node."""
         found: dict[str, list[str]] = {}
-        for each in self.cluster.get("pods", "-n", self.namespace, "-l", "app=web"):
+        for each in pods_of(self.cluster, self.namespace, "app=web"):
             if node := each["spec"].get("nodeName"):
                 found.setdefault(node, []).append(each["metadata"]["name"])
         return found

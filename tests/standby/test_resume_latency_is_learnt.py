@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.objects import buffer, condition, status_of, wait_for_status
+from tests.cluster.objects import buffer, condition, pods_of, status_of, wait_for_status
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.waiting import wait_for
 from tests.operator_process import OperatorProcess
@@ -40,17 +40,12 @@ def full(upstream: Cluster, namespace: str, autoscaler: StandbyAutoscaler, opera
     wait_for(lambda: listed in operator.output(), timeout=SECONDS, message="the pods to be watched")
 
 
-def pods_of(cluster: Cluster, namespace: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = cluster.get("-n", namespace, "pods", "-l", "app=web")
-    return found
-
-
 def scale(cluster: Cluster, namespace: str, autoscaler: StandbyAutoscaler, replicas: int) -> None:
     """Scale the workload, and wait until all its pods are on nodes."""
     cluster.apply(workload(autoscaler, replicas), namespace=namespace)
 
     def placed() -> int:
-        return sum(bool(each["spec"].get("nodeName")) for each in pods_of(cluster, namespace))
+        return sum(bool(each["spec"].get("nodeName")) for each in pods_of(cluster, namespace, "app=web"))
 
     wait_for(
         lambda: placed() == replicas,
@@ -67,7 +62,7 @@ def waits_for_resumes(cluster: Cluster, namespace: str, autoscaler: StandbyAutos
         assert said["status"] == "False"
         resumed[name] = seconds(said["lastTransitionTime"])
     waits = []
-    for pod in pods_of(cluster, namespace):
+    for pod in pods_of(cluster, namespace, "app=web"):
         created = seconds(pod["metadata"]["creationTimestamp"])
         if resumed.get(pod["spec"]["nodeName"], 0) > created:
             waits.append(seconds(condition(pod["status"], "PodScheduled")["lastTransitionTime"]) - created)

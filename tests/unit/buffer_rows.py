@@ -8,7 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from moorage.api.capacitybuffer import CapacityBufferSpec, CapacityBufferStatus
+from moorage.api.capacitybuffer import CapacityBufferSpec
+from moorage.api.capacitybuffer_status import CapacityBufferStatus
 from moorage.objects import Container, PodSpec
 from moorage.status.capacitybuffer import buffer_status
 from moorage.status.workload import NO_REFERENCE, Unresolved, Workload

@@ -13,7 +13,9 @@ import pytest
 from moorage.api import SpecError, parse_capacity_buffer_spec
 from moorage.api.capacitybuffer import CapacityBufferSpec
 from moorage.api.schema import schema_of
-from moorage.buffer.sizing import MAX_REPLICAS, Bounds, ScaleUp, size
+from moorage.buffer.scale_up import ScaleUp
+from moorage.buffer.size import MAX_REPLICAS, Bounds
+from moorage.buffer.sizing import size
 from moorage.resources import pod_resources
 from moorage.status.capacitybuffer import buffer_status
 from tests.unit.buffer_rows import ROWS, amounts, condition, reference, shape, spec_of, status_of

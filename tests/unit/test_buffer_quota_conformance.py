@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from moorage.api.capacitybuffer import CapacityBufferStatus
+from moorage.api.capacitybuffer_status import CapacityBufferStatus
 from moorage.buffer.quotas import Asking, Quota, share_out
 from moorage.objects import Affinity, PodSpec
 from moorage.quota.scopes import Requirement

@@ -11,7 +11,8 @@ import re
 import msgspec
 import pytest
 
-from moorage.api.capacitybuffer import CapacityBufferSpec, CapacityBufferStatus
+from moorage.api.capacitybuffer import CapacityBufferSpec
+from moorage.api.capacitybuffer_status import CapacityBufferStatus
 from moorage.buffer.presence import Refill
 from moorage.density.groups import Group, Outlook
 from moorage.density.packing import Fit

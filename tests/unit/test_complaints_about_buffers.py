@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from moorage.api import parse_capacity_buffer_spec
-from moorage.api.capacitybuffer import CapacityBufferStatus
+from moorage.api.capacitybuffer_status import CapacityBufferStatus
 from moorage.backends.allocation import Allocation, documents
 from moorage.backends.choice import Backend, Choice, Standby
 from moorage.backends.warnings import Finding

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from moorage.api.capacitybuffer import CapacityBufferSpec, CapacityBufferStatus
+from moorage.api.capacitybuffer import CapacityBufferSpec
+from moorage.api.capacitybuffer_status import CapacityBufferStatus
 from moorage.api.documents import yaml_text
 from moorage.api.namespacequota import NamespaceQuotaSpec, NamespaceQuotaStatus
 from moorage.api.rules import Rule

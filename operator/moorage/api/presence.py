@@ -22,6 +22,22 @@ _IS_TYPE = rules(
     )
 )
 
+_BoundBy = Annotated[
+    str, doc("What keeps more units off it: a resource, pods, addresses, pod anti-affinity or host port.")
+]
+_StandbyNodes = Annotated[
+    Count, doc("Nodes that standby units take beside them: units of both tiers are rounded up to nodes together.")
+]
+_Addresses = Annotated[
+    Count,
+    doc(
+        """
+        Addresses that the nodes for all units take from their subnets, interfaces and warm reserve included, as the
+        Amazon VPC CNI does it with the warm targets of its manifest. Missing for types of other clouds.
+        """
+    ),
+]
+
 
 class Tier(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """The units of one tier."""
@@ -51,26 +67,10 @@ class NodeGroup(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
 
     name: Annotated[str, doc("Node pool and instance type, as far as labels tell, or the size of the nodes.")]
     units_per_node: Annotated[Count, doc("Units that such a node holds when nothing but its daemons run on it.")]
-    bound_by: Annotated[
-        str, doc("What keeps more units off it: a resource, pods, addresses, pod anti-affinity or host port.")
-    ]
+    bound_by: _BoundBy
     active: Annotated[Count, doc("Nodes of this group that all active units take.")]
-    standby: Annotated[
-        Count,
-        doc("Nodes that standby units take beside them: units of both tiers are rounded up to nodes together."),
-    ]
-    addresses: (
-        Annotated[
-            Count,
-            doc(
-                """
-                Addresses that the nodes for all units take from their subnets, interfaces and warm reserve included, as
-                the Amazon VPC CNI does it with the warm targets of its manifest. Missing for types of other clouds.
-                """
-            ),
-        ]
-        | None
-    ) = None
+    standby: _StandbyNodes
+    addresses: _Addresses | None = None
 
 
 class NodesSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -132,24 +132,8 @@ class NodesStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
 
     group: Annotated[str, doc("The group of nodes that these numbers are for: the one that holds most units now.")]
     units_per_node: Annotated[Count, doc("Units that an empty node of this group holds.")]
-    bound_by: Annotated[
-        str, doc("What keeps more units off it: a resource, pods, addresses, pod anti-affinity or host port.")
-    ]
+    bound_by: _BoundBy
     active: Annotated[Count, doc("Nodes that all active units take.")]
-    standby: Annotated[
-        Count,
-        doc("Nodes that standby units take beside them: units of both tiers are rounded up to nodes together."),
-    ]
-    addresses: (
-        Annotated[
-            Count,
-            doc(
-                """
-                Addresses that the nodes for all units take from their subnets, interfaces and warm reserve included, as
-                the Amazon VPC CNI does it with the warm targets of its manifest. Missing for types of other clouds.
-                """
-            ),
-        ]
-        | None
-    ) = None
+    standby: _StandbyNodes
+    addresses: _Addresses | None = None
     others: Annotated[tuple[NodeGroup, ...], doc("Other groups that could hold units; at most seven.")] = ()

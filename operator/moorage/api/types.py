@@ -117,16 +117,16 @@ Quantity = Annotated[
 
 QuantityText = Annotated[str, doc("A quantity in Kubernetes' canonical spelling, such as 7, 500m or 18Gi.")]
 
-Rate = Annotated[
-    int | str,
-    doc('Pods per time: 2, "0.5", "120/m"', pattern=RATE_PATTERN, maxLength=32),
-    rules(
+
+def rate_rules(pattern: str, more: str = "") -> tuple[Rule, ...]:
+    """Return what makes a rate of a value; `more` adds to the complaint what the pattern allows besides."""
+    return (
         Rule(
-            cel=f'type(self) == int ? -1000000000 < self && self < 1000000000 : self.matches(r"{RATE_PATTERN}")',
-            holds=lambda value: re.fullmatch(RATE_PATTERN, str(value)) is not None,
+            cel=f'type(self) == int ? -1000000000 < self && self < 1000000000 : self.matches(r"{pattern}")',
+            holds=lambda value: re.fullmatch(pattern, str(value)) is not None,
             message=(
                 'is not a rate: write pods per second as a number, such as 2 or "0.5", or with a unit of time, '
-                'such as "120/m" or "90/h"; at most 9 digits before and after the point'
+                f'such as "120/m" or "90/h"; at most 9 digits before and after the point{more}'
             ),
         ),
         Rule(
@@ -134,7 +134,13 @@ Rate = Annotated[
             holds=lambda value: not str(value).startswith("-"),
             message="must not be negative",
         ),
-    ),
+    )
+
+
+Rate = Annotated[
+    int | str,
+    doc('Pods per time: 2, "0.5", "120/m"', pattern=RATE_PATTERN, maxLength=32),
+    rules(*rate_rules(RATE_PATTERN)),
 ]
 
 _DURATION_RULES = (

@@ -10,13 +10,15 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar, Literal
 
-from moorage.buffer.arrivals import Arrivals, BatchSizes, Windows, batched, windows
+from moorage.buffer.arrivals import Arrivals, BatchSizes
 from moorage.buffer.burst import Burst, Ramp, cover
 from moorage.buffer.cost import Penalties, Prices, cheapest_split
+from moorage.buffer.counts_of_pods import batched
 from moorage.buffer.promise import STANDBY_PRICE, Counts, Latencies, Promise, cheapest, percent_text
 from moorage.buffer.rate import duration_text, rate_text
 from moorage.buffer.recorded import Observed, Pairs
 from moorage.buffer.tier import Tiers
+from moorage.buffer.windows import Windows, windows
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from moorage.buffer.arrivals import Windows
+from moorage.buffer.windows import Windows
 
 STANDBY_PRICE = Fraction(1, 20)
 """What a standby unit costs of an active one when no prices are given."""

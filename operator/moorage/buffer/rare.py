@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import accumulate
 from math import exp
 
-from moorage.buffer.arrivals import poisson
+from moorage.buffer.counts_of_pods import poisson
 
 
 def quiet_span(rate: Fraction, window: Fraction, span: Fraction, level: Fraction) -> int:

@@ -12,7 +12,7 @@ import msgspec
 
 from moorage.api import SpecError, parse_capacity_buffer_spec
 from moorage.api.capacitybuffer import CapacityBufferSpec
-from moorage.api.sizing import MEASURED
+from moorage.api.sizing_values import MEASURED
 from moorage.buffer.burst import Autoscaler
 from moorage.buffer.measured import Measured, Recorded, SeenRate
 from moorage.buffer.rate import parse_duration, parse_rate

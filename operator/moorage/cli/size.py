@@ -10,7 +10,7 @@ from moorage.api import SpecError, parse_capacity_buffer_spec
 from moorage.api.capacitybuffer import CapacityBufferSpec
 from moorage.buffer.promise import Counts
 from moorage.buffer.quotas import Share
-from moorage.buffer.sizing import Size, SizingError
+from moorage.buffer.size import Size, SizingError
 from moorage.cli.documents import Document, read_documents
 from moorage.cli.errors import BadInput
 from moorage.cli.other_promises import other_promise

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from moorage.api.capacitybuffer import CapacityBufferSpec
-from moorage.buffer.sizing import Size
+from moorage.buffer.size import Size
 from moorage.cli.output import columns
 from moorage.status.alternatives import Step, requests_of, steps
 from moorage.status.findings import plural

@@ -12,7 +12,7 @@ import click
 
 from moorage.api.capacitybuffer import CapacityBufferSpec
 from moorage.buffer.quotas import Quota, Share, share_out
-from moorage.buffer.sizing import SizingError
+from moorage.buffer.size import SizingError
 from moorage.cli.documents import Document, read_documents
 from moorage.cli.errors import BadInput
 from moorage.cli.objects import count_objects

@@ -8,6 +8,7 @@ from datetime import datetime
 
 import msgspec
 
+from moorage.cluster.records import HeldRecords
 from moorage.cluster.wire import parse_resource_version
 
 
@@ -151,15 +152,15 @@ def read_birth(encoded: bytes) -> NodeBirth:
     )
 
 
-class NodeBirths:
+class NodeBirths(HeldRecords[NodeBirth]):
     """The sink of a feed of nodes: when each was made, and when it was resumed last.
 
     The time of a condition may be left out or left as it was: then a resume that is seen counts as of now.
     """
 
     def __init__(self, now: Callable[[], float] = time.time) -> None:
+        super().__init__()
         self._now = now
-        self._nodes: dict[str, NodeBirth] = {}
         self._by_name: dict[str, NodeBirth] = {}
         self._resumed: dict[str, int] = {}
 
@@ -174,17 +175,11 @@ class NodeBirths:
 
     # The sink of the feed
 
-    def replace(self, records: Mapping[str, NodeBirth]) -> None:
-        """Hold exactly these nodes."""
-        for uid in self._nodes.keys() - records.keys():
-            self.delete(self._nodes[uid])
-        for record in records.values():
-            self.put(record)
-
     def put(self, record: NodeBirth) -> None:
         """Hold a new or changed node."""
-        before = self._nodes.get(record.uid)
-        self._nodes[record.uid] = self._by_name[record.name] = record
+        before = self.get(record.uid)
+        super().put(record)
+        self._by_name[record.name] = record
         if record.suspended or not (before.suspended if before is not None else record.since):
             return
         told = record.since > (before.since if before is not None else 0)
@@ -192,18 +187,10 @@ class NodeBirths:
 
     def delete(self, record: NodeBirth) -> None:
         """Drop a node."""
-        self._nodes.pop(record.uid, None)
+        super().delete(record)
         if self._by_name.get(record.name, record).uid == record.uid:
             self._by_name.pop(record.name, None)
             self._resumed.pop(record.name, None)
-
-    def get(self, uid: str) -> NodeBirth | None:
-        """Return the record held for a node."""
-        return self._nodes.get(uid)
-
-    def snapshot(self) -> Mapping[str, NodeBirth]:
-        """Return the records held, by uid."""
-        return self._nodes
 
 
 def _since(conditions: Mapping[str, _Condition], kind: str) -> int | None:

@@ -15,6 +15,7 @@ from moorage.buffer.latency import AT_ONCE_SECONDS, Start, Waits, quantiles, sta
 from moorage.buffer.measured import Measured
 from moorage.buffer.newcomers import Member, Newcomers
 from moorage.cluster.arrivals import Arrival
+from moorage.cluster.records import HeldRecords
 
 _NODES_LAG_SECONDS = 3
 """A pod is told by its node so long after it was scheduled: by then the node has been read."""
@@ -71,10 +72,11 @@ class Memory:
             return None
 
 
-class Gauge:
+class Gauge(HeldRecords[Arrival]):
     """Holds the pods of a workload, and learns from them. `advance` has to be called every second or so."""
 
     def __init__(self, memory: Memory, nodes: Nodes | None, *, newcomers: Newcomers) -> None:
+        super().__init__()
         self.memory = memory
         self.listed = False
         self.came = 0
@@ -82,7 +84,6 @@ class Gauge:
         self._nodes = nodes
         """None where nodes may not be read: then it is not told what a pod waited for."""
         self._newcomers = newcomers
-        self._pods: dict[str, Arrival] = {}
         self._open: set[str] = set()
         """Pods that are still to be sampled."""
         self._sampled: set[str] = set()
@@ -95,7 +96,7 @@ class Gauge:
         self.memory.demand.advance(now, self._is_new)
         settled = int(now) - _NODES_LAG_SECONDS
         for uid in list(self._open):
-            pod = self._pods[uid]
+            pod = self._records[uid]
             if pod.scheduled is not None and pod.scheduled <= settled:
                 self._sample(pod)
                 self._note_ready(pod)
@@ -108,7 +109,7 @@ class Gauge:
         demand, waits = memory.demand, memory.waits
         waiting = [
             now - pod.created
-            for pod in map(self._pods.__getitem__, self._open)
+            for pod in map(self._records.__getitem__, self._open)
             if pod.scheduled is None and pod.deleted is None and not pod.ended and now - pod.created > AT_ONCE_SECONDS
         ]
         return Measured(
@@ -124,9 +125,11 @@ class Gauge:
     def record(self) -> str:
         """Return what outlives a restart; samples up to now are in it, so they are not taken again."""
         kept = Memory(self.memory.demand, self.memory.waits, self.memory.scheduled, self.memory.ready)
-        times = [pod.scheduled for pod in self._pods.values() if pod.uid in self._sampled and pod.scheduled is not None]
+        times = [
+            pod.scheduled for pod in self._records.values() if pod.uid in self._sampled and pod.scheduled is not None
+        ]
         kept.scheduled = max([kept.scheduled, *times])
-        ready = [pod.ready for pod in self._pods.values() if pod.uid in self._readied and pod.ready is not None]
+        ready = [pod.ready for pod in self._records.values() if pod.uid in self._readied and pod.ready is not None]
         kept.ready = max([kept.ready, *ready])
         return kept.text()
 
@@ -154,26 +157,23 @@ class Gauge:
             self.memory.waits.after.append(max(pod.ready - pod.scheduled, 0))
 
     def _is_new(self, uid: str, second: int) -> bool:
-        pod = self._pods.get(uid)
+        pod = self._records.get(uid)
         return self._newcomers.is_new(_member(pod) if pod is not None else Member(uid, second))
 
     # The sink of the feed
 
     def replace(self, records: Mapping[str, Arrival]) -> None:
         """Hold exactly these pods; those that were there before we looked replace nothing."""
-        for uid in self._pods.keys() - records.keys():
-            self.delete(self._pods[uid])
-        for record in sorted(records.values(), key=lambda pod: pod.created):
-            self.put(record)
+        super().replace({pod.uid: pod for pod in sorted(records.values(), key=lambda pod: pod.created)})
         self.listed = True
 
     def put(self, record: Arrival) -> None:
         """Hold a new or changed pod."""
-        if record.uid not in self._pods:
+        if record.uid not in self._records:
             self.came += 1
             self._newcomers.came(_member(record), known=record.created <= self.memory.demand.settled)
             self.memory.demand.add(record.uid, record.created)
-        self._pods[record.uid] = record
+        super().put(record)
         if record.uid not in self._sampled or record.uid not in self._readied:
             self._open.add(record.uid)
         if record.deleted is not None or record.evicted or record.failed:
@@ -183,19 +183,11 @@ class Gauge:
 
     def delete(self, record: Arrival) -> None:
         """Drop a pod."""
-        self._pods.pop(record.uid, None)
+        super().delete(record)
         self._newcomers.ended(record.uid)
         self._open.discard(record.uid)
         self._sampled.discard(record.uid)
         self._readied.discard(record.uid)
-
-    def get(self, uid: str) -> Arrival | None:
-        """Return the record held for a pod."""
-        return self._pods.get(uid)
-
-    def snapshot(self) -> Mapping[str, Arrival]:
-        """Return the pods held, by uid."""
-        return self._pods
 
 
 def _member(pod: Arrival) -> Member:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 
 class Record(Protocol):
@@ -54,3 +54,55 @@ class Sink(Protocol[R]):
     def snapshot(self) -> Mapping[str, R]:
         """Return all records by uid. The feed copies the mapping at once if it needs it later."""
         ...
+
+
+class HeldRecords(Generic[R]):
+    """A sink that holds its records by uid; what else each of them means is up to `put` and `delete` of a subclass."""
+
+    def __init__(self) -> None:
+        self._records: dict[str, R] = {}
+
+    def replace(self, records: Mapping[str, R]) -> None:
+        """Hold exactly these records: those that are gone are dropped first, then each is put."""
+        for uid in self._records.keys() - records.keys():
+            self.delete(self._records[uid])
+        for record in records.values():
+            self.put(record)
+
+    def put(self, record: R) -> None:
+        """Hold a new record, or the next version of one."""
+        self._records[record.uid] = record
+
+    def delete(self, record: R) -> None:
+        """Drop a record."""
+        self._records.pop(record.uid, None)
+
+    def get(self, uid: str) -> R | None:
+        """Return the record held for a uid."""
+        return self._records.get(uid)
+
+    def snapshot(self) -> Mapping[str, R]:
+        """Return the records held, by uid."""
+        return self._records
+
+
+class LookedOverRecords(HeldRecords[R]):
+    """A sink that looks over all that it holds after each change, once for a list; `_look` is up to a subclass."""
+
+    def replace(self, records: Mapping[str, R]) -> None:
+        """Hold exactly these records."""
+        self._records = dict(records)
+        self._look()
+
+    def put(self, record: R) -> None:
+        """Hold a new record, or the next version of one."""
+        super().put(record)
+        self._look()
+
+    def delete(self, record: R) -> None:
+        """Drop a record."""
+        super().delete(record)
+        self._look()
+
+    def _look(self) -> None:
+        raise NotImplementedError

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from moorage.cluster.records import LookedOverRecords
 from moorage.cluster.shared_feed import SharedFeed, SharedFeeds, with_labels
 from moorage.cluster.templates import template_of_pod, template_spec
 from moorage.cluster.unit_shape import NO_SHAPE, Shape
@@ -82,21 +83,21 @@ class PodReader:
         return self._templates.setdefault(template, template)
 
 
-class SelectedPods:
+class SelectedPods(LookedOverRecords[SelectedPod]):
     """The sink of a feed of pods, and what is known by them; `on_change` is called when that may have changed."""
 
     def __init__(self, *, on_change: Callable[[], None]) -> None:
+        super().__init__()
         self.shape = NO_SHAPE
         """Of the newest pod that runs, else of the newest; of the last one there was when there is none."""
         self.listed = False
         """Whether all of them have been read once."""
         self._on_change = on_change
-        self._pods: dict[str, SelectedPod] = {}
 
     @property
     def replicas(self) -> int:
         """How many pods have not ended."""
-        return sum(pod.runs for pod in self._pods.values())
+        return sum(pod.runs for pod in self._records.values())
 
     def join(self, feeds: SharedFeeds[SelectedPod], namespace: str, selector: str) -> SharedFeed[SelectedPod]:
         """Follow the pods of a namespace that a selector selects.
@@ -113,31 +114,12 @@ class SelectedPods:
 
     def replace(self, records: Mapping[str, SelectedPod]) -> None:
         """Hold exactly these pods."""
-        self._pods = dict(records)
         self.listed = True
-        self._look()
-
-    def put(self, record: SelectedPod) -> None:
-        """Hold a new or changed pod."""
-        self._pods[record.uid] = record
-        self._look()
-
-    def delete(self, record: SelectedPod) -> None:
-        """Drop a pod."""
-        self._pods.pop(record.uid, None)
-        self._look()
-
-    def get(self, uid: str) -> SelectedPod | None:
-        """Return the record held for a pod."""
-        return self._pods.get(uid)
-
-    def snapshot(self) -> Mapping[str, SelectedPod]:
-        """Return the pods held, by uid."""
-        return self._pods
+        super().replace(records)
 
     def _look(self) -> None:
         # Times are whole seconds; of two equal ones that pod is newer which was heard of later.
-        newest = max(reversed(self._pods.values()), key=lambda pod: (pod.runs, pod.created), default=None)
+        newest = max(reversed(self._records.values()), key=lambda pod: (pod.runs, pod.created), default=None)
         if newest is not None and newest.template != self.shape.encoded:
             self.shape = Shape(template_spec(newest.template), newest.template)
         self._on_change()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -15,6 +14,7 @@ from moorage.cluster.client import Client
 from moorage.cluster.errors import ClusterError
 from moorage.cluster.feed import Feed, Pace
 from moorage.cluster.owned import OwnedObject, owned_decoder
+from moorage.cluster.records import LookedOverRecords
 
 logger = logging.getLogger(__name__)
 
@@ -89,34 +89,18 @@ class Surroundings:
             await asyncio.sleep(_LOOK_AT_VERSION_SECONDS)
 
 
-class _Named:
+class _Named(LookedOverRecords[OwnedObject]):
     """Holds objects of the cluster by their names."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
+        super().__init__()
         self._changed = changed
-        self._records: dict[str, OwnedObject] = {}
 
     def get_named(self, name: str) -> Mapping[str, Any] | None:
         return next((each.body for each in self._records.values() if each.key.name == name), None)
 
-    def replace(self, records: Mapping[str, OwnedObject]) -> None:
-        self._records = dict(records)
+    def _look(self) -> None:
         self._changed()
-
-    def put(self, record: OwnedObject) -> None:
-        self._records[record.uid] = record
-        self._changed()
-
-    def delete(self, record: OwnedObject) -> None:
-        with contextlib.suppress(KeyError):
-            del self._records[record.uid]
-        self._changed()
-
-    def get(self, uid: str) -> OwnedObject | None:
-        return self._records.get(uid)
-
-    def snapshot(self) -> Mapping[str, OwnedObject]:
-        return self._records
 
 
 def _feed(client: Client, path: str, sink: _Named, field_selector: str = "") -> Feed[OwnedObject]:

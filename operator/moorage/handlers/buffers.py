@@ -9,11 +9,12 @@ from typing import Any
 import msgspec
 
 from moorage.api import SpecError, parse_capacity_buffer_spec
-from moorage.api.capacitybuffer import CapacityBufferSpec, CapacityBufferStatus
+from moorage.api.capacitybuffer import CapacityBufferSpec
+from moorage.api.capacitybuffer_status import CapacityBufferStatus
 from moorage.api.labels import unit_selector
 from moorage.buffer.holdings import Holding
 from moorage.buffer.quotas import Asking, Quota, Share, share_out
-from moorage.buffer.sizing import SizingError
+from moorage.buffer.size import SizingError
 from moorage.cluster.reference import AnyReference, PodsReference, Reference
 from moorage.handlers.alarms import Alarms
 from moorage.handlers.lives import Lives

@@ -11,7 +11,7 @@ from moorage.api.capacitybuffer import CapacityBufferSpec
 from moorage.buffer.life import NO_ADJUSTMENT, Adjustment, Life
 from moorage.buffer.rate import parse_duration
 from moorage.buffer.refill import Rule, parse_refill
-from moorage.buffer.sizing import SizingError
+from moorage.buffer.size import SizingError
 from moorage.buffer.stabilization import Target
 from moorage.handlers.alarms import Alarms
 from moorage.status.capacitybuffer import buffer_size

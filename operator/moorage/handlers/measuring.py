@@ -15,11 +15,11 @@ from fractions import Fraction
 from typing import Any
 
 from moorage.api.capacitybuffer import CapacityBufferSpec
-from moorage.api.sizing import MEASURED
+from moorage.api.sizing_values import MEASURED
 from moorage.buffer.demand import Demand
 from moorage.buffer.measured import NOTHING_MEASURED, Measured
 from moorage.buffer.newcomers import Newcomers
-from moorage.buffer.sizing import SizingError
+from moorage.buffer.size import SizingError
 from moorage.cluster.arrivals import Arrival, NodeBirth, NodeBirths, read_arrival, read_birth
 from moorage.cluster.autoscalers import Autoscalers
 from moorage.cluster.client import Client

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 
 import msgspec
 
+from moorage.cluster.records import HeldRecords
 from moorage.cluster.wire import parse_resource_version
 from moorage.objects import ResourceList
 from moorage.quota.native import NativeQuota
@@ -129,35 +130,19 @@ class NativeQuotas:
         self.changed(quota.namespace)
 
 
-class NativeQuotaSink:
+class NativeQuotaSink(HeldRecords[NativeQuota]):
     """Hands the native quotas of one feed, of one namespace or of all, to the book."""
 
     def __init__(self, quotas: NativeQuotas) -> None:
+        super().__init__()
         self._quotas = quotas
-        self._records: dict[str, NativeQuota] = {}
-
-    def replace(self, records: Mapping[str, NativeQuota]) -> None:
-        """Hold exactly these quotas."""
-        for uid in self._records.keys() - records.keys():
-            self._quotas.delete(self._records[uid])
-        self._records = dict(records)
-        for record in records.values():
-            self._quotas.put(record)
 
     def put(self, record: NativeQuota) -> None:
         """Hold a new or changed quota."""
-        self._records[record.uid] = record
+        super().put(record)
         self._quotas.put(record)
 
     def delete(self, record: NativeQuota) -> None:
         """Drop a quota."""
-        self._records.pop(record.uid, None)
+        super().delete(record)
         self._quotas.delete(record)
-
-    def get(self, uid: str) -> NativeQuota | None:
-        """Return the record held for a quota."""
-        return self._records.get(uid)
-
-    def snapshot(self) -> Mapping[str, NativeQuota]:
-        """Return the quotas held, by uid."""
-        return self._records

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import msgspec
 
 from moorage.cluster.client import Client
 from moorage.cluster.feed import Feed, Pace
+from moorage.cluster.records import HeldRecords
 from moorage.cluster.wire import parse_resource_version
 from moorage.density.nodes import Node, node_of
 from moorage.scheduling import StoredNode
@@ -38,7 +39,7 @@ def read_node(encoded: bytes) -> NodeRecord:
     return NodeRecord(stored.metadata.uid, parse_resource_version(stored.metadata.resource_version), node_of(stored))
 
 
-class Nodes:
+class Nodes(HeldRecords[NodeRecord]):
     """Holds the nodes by name. `changed` is called when one comes, goes, or changes in what matters here.
 
     Kubelets report every few minutes, so most versions of a node differ in nothing that matters: then the value that is
@@ -46,11 +47,11 @@ class Nodes:
     """
 
     def __init__(self, client: Client) -> None:
+        super().__init__()
         self.changed: Callable[[], None] = lambda: None
         self.by_name: dict[str, Node] = {}
         self.version = 0
         """It grows with each change."""
-        self._records: dict[str, NodeRecord] = {}
         self._client = client
         self._feed: Feed[NodeRecord] | None = None
 
@@ -82,37 +83,23 @@ class Nodes:
 
     # The sink of the feed
 
-    def replace(self, records: Mapping[str, NodeRecord]) -> None:
-        """Hold exactly these nodes."""
-        for uid in self._records.keys() - records.keys():
-            self.delete(self._records[uid])
-        for record in records.values():
-            self.put(record)
-
     def put(self, record: NodeRecord) -> None:
         """Hold a new or changed node."""
-        held = self._records.get(record.uid)
+        held = self.get(record.uid)
         if held is not None and held.node == record.node:
             record = NodeRecord(record.uid, record.resource_version, held.node)
-        self._records[record.uid] = record
+        super().put(record)
         if self.by_name.get(record.node.name) is not record.node:
             self.by_name[record.node.name] = record.node
             self._note()
 
     def delete(self, record: NodeRecord) -> None:
         """Drop a node; one that was made anew under its name meanwhile stays."""
-        held = self._records.pop(record.uid, None)
+        held = self.get(record.uid)
+        super().delete(record)
         if held is not None and self.by_name.get(held.node.name) is held.node:
             del self.by_name[held.node.name]
             self._note()
-
-    def get(self, uid: str) -> NodeRecord | None:
-        """Return the record held for a node."""
-        return self._records.get(uid)
-
-    def snapshot(self) -> Mapping[str, NodeRecord]:
-        """Return the records held, by uid."""
-        return self._records
 
     def _note(self) -> None:
         self.version += 1

@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from moorage.api.capacitybuffer import CapacityBufferSpec, CapacityBufferStatus
+from moorage.api.capacitybuffer import CapacityBufferSpec
+from moorage.api.capacitybuffer_status import CapacityBufferStatus
 from moorage.backends.allocation import Allocation, allocate, documents
 from moorage.backends.autoscaler import KIND, PASSED_ON, Tier, answer_of
 from moorage.backends.choice import Asked, Backend, Choice, Patience, Seen, choose

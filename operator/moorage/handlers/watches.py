@@ -15,6 +15,7 @@ from moorage.cluster.client import Client
 from moorage.cluster.discovery import Resource, find_resource, is_aggregated
 from moorage.cluster.errors import ClusterError
 from moorage.cluster.feed import Feed, Pace
+from moorage.cluster.records import LookedOverRecords
 from moorage.cluster.wire import parse_resource_version
 from moorage.handlers.counting import UNFINISHED, LedgerSink, accepted, decoder
 from moorage.handlers.residents import PodSink, Residents
@@ -302,40 +303,17 @@ def _read_class(encoded: bytes) -> _ClassRecord:
     return _ClassRecord(meta.uid, version, meta.name, found.spec.extended_resource_name)
 
 
-class _DeviceClassSink:
+class _DeviceClassSink(LookedOverRecords[_ClassRecord]):
     """Keeps which DeviceClasses there are; claims are counted by them."""
 
     def __init__(self, client: Client, claims: Resource, *, changed: Callable[[], None]) -> None:
+        super().__init__()
         self.classes: dict[str, str | None] = {}
-        self._records: dict[str, _ClassRecord] = {}
         self._changed = changed
         path = _DEVICE_CLASSES.format(version=claims.version)
         self.feed: Feed[_ClassRecord] = Feed(client, path, _read_class, self, pace=Pace(verify=0))
 
-    def replace(self, records: Mapping[str, _ClassRecord]) -> None:
-        """Hold exactly these classes."""
-        self._records = dict(records)
-        self._update()
-
-    def put(self, record: _ClassRecord) -> None:
-        """Hold a new or changed class."""
-        self._records[record.uid] = record
-        self._update()
-
-    def delete(self, record: _ClassRecord) -> None:
-        """Drop a class."""
-        self._records.pop(record.uid, None)
-        self._update()
-
-    def get(self, uid: str) -> _ClassRecord | None:
-        """Return the record held for a class."""
-        return self._records.get(uid)
-
-    def snapshot(self) -> Mapping[str, _ClassRecord]:
-        """Return the classes held, by uid."""
-        return self._records
-
-    def _update(self) -> None:
+    def _look(self) -> None:
         classes = {record.name: record.extended_resource_name for record in self._records.values()}
         if classes != self.classes:
             # In place: the decoder of claims looks here.

@@ -8,9 +8,10 @@ from fractions import Fraction
 
 import msgspec
 
-from moorage.api.capacitybuffer import CapacityBufferSizing, CapacityBufferSpec
+from moorage.api.capacitybuffer import CapacityBufferSpec
+from moorage.api.sizing import CapacityBufferSizing
 from moorage.buffer.rate import duration_text, parse_duration, parse_rate, rate_text
-from moorage.buffer.sizing import MAX_REPLICAS, Size, SizingError
+from moorage.buffer.size import MAX_REPLICAS, Size, SizingError
 from moorage.quantity import canonical
 from moorage.quota.names import is_binary
 from moorage.resources import nano_of

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from moorage.api.capacitybuffer import (
+from moorage.api.capacitybuffer import CapacityBufferSpec
+from moorage.api.capacitybuffer_status import (
     HYBRID_STRATEGY,
     CapacityBufferDisplay,
-    CapacityBufferSpec,
     CapacityBufferStatus,
     MethodInForce,
     SizingStatus,
@@ -17,7 +17,9 @@ from moorage.api.presence import Tier
 from moorage.buffer.life import NO_ADJUSTMENT, Adjustment
 from moorage.buffer.quotas import Share
 from moorage.buffer.rate import duration_text, rate_text
-from moorage.buffer.sizing import MAX_REPLICAS, Bounds, ScaleUp, Size, SizingError, Strategy, size
+from moorage.buffer.scale_up import ScaleUp, Strategy
+from moorage.buffer.size import MAX_REPLICAS, Bounds, Size, SizingError
+from moorage.buffer.sizing import size
 from moorage.objects import PodSpec
 from moorage.quantity import canonical
 from moorage.quota.names import is_binary

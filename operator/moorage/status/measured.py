@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from moorage.api.capacitybuffer import CapacityBufferStatus
+from moorage.api.capacitybuffer_status import CapacityBufferStatus
 from moorage.api.measured import LatencyStatus, MeasuredStatus
 from moorage.buffer.measured import Measured, Quantiles
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from moorage.api.capacitybuffer import CapacityBufferDisplay, CapacityBufferStatus
+from moorage.api.capacitybuffer_status import CapacityBufferDisplay, CapacityBufferStatus
 from moorage.api.conditions import Condition
 from moorage.api.presence import NodeGroup, NodesStatus, Tier
 from moorage.backends.word import Word

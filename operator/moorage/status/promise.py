@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import msgspec
 
-from moorage.api.capacitybuffer import CapacityBufferSpec, SizingStatus
+from moorage.api.capacitybuffer import CapacityBufferSpec
+from moorage.api.capacitybuffer_status import SizingStatus
 from moorage.api.conditions import Condition
 from moorage.api.measured import AttainedStatus
 from moorage.buffer.method import Attained
 from moorage.buffer.promise import Counts, Promise, percent_text
 from moorage.buffer.rate import duration_text, rate_text
-from moorage.buffer.sizing import Size, Strategy
+from moorage.buffer.scale_up import Strategy
+from moorage.buffer.size import Size
 from moorage.status.findings import condition
 from moorage.status.sizing import Inputs
 

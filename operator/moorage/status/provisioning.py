@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from moorage.api.capacitybuffer import CapacityBufferSpec, CapacityBufferStatus
+from moorage.api.capacitybuffer import CapacityBufferSpec
+from moorage.api.capacitybuffer_status import CapacityBufferStatus
 from moorage.api.conditions import Condition
 from moorage.api.presence import Tier
 from moorage.api.provisioning import BackendStatus, RefillStatus

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from moorage.api.capacitybuffer import CapacityBufferSizing, CapacityBufferSpec
-from moorage.api.sizing import MEASURED, ArrivalsSpec, CostSpec, SizingFallback
+from moorage.api.capacitybuffer import CapacityBufferSpec
+from moorage.api.sizing import CapacityBufferSizing
+from moorage.api.sizing_methods import ArrivalsSpec, CostSpec, SizingFallback
+from moorage.api.sizing_values import MEASURED
 from moorage.buffer.arrivals import Arrivals, BatchSizes, batch_mean_of
 from moorage.buffer.burst import Burst, Ramp
 from moorage.buffer.cost import Penalties, Prices
@@ -14,7 +16,8 @@ from moorage.buffer.measured import ENOUGH_DAYS, ENOUGH_SAMPLES, Measured, Quant
 from moorage.buffer.method import Method, Quantile, Record, Worst
 from moorage.buffer.promise import Latencies, Promise, percent_text
 from moorage.buffer.rate import parse_duration, parse_rate, span_text
-from moorage.buffer.sizing import ScaleUp, SizingError, Strategy, tiers_of
+from moorage.buffer.scale_up import ScaleUp, Strategy, tiers_of
+from moorage.buffer.size import SizingError
 from moorage.quoting import quoted
 
 _ANY_PROMISE = Promise(Fraction(1, 2))

@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from moorage.buffer.sizing import Bounds, ScaleUp, Strategy, size
+from moorage.buffer.scale_up import ScaleUp, Strategy
+from moorage.buffer.size import Bounds
+from moorage.buffer.sizing import size
 from tests.builders import nano
 from tests.unit.buffer.test_sizing import arrivals
 

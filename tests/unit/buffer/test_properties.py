@@ -7,7 +7,9 @@ from math import ceil
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from moorage.buffer.sizing import MAX_REPLICAS, Bounds, ScaleUp, Size, Strategy, size
+from moorage.buffer.scale_up import ScaleUp, Strategy
+from moorage.buffer.size import MAX_REPLICAS, Bounds, Size
+from moorage.buffer.sizing import size
 from moorage.quantity import NANO
 
 NUMBERS = st.builds(Fraction, st.integers(0, 40_000), st.sampled_from([1, 3, 7, 60, 100, 1000, 3600]))

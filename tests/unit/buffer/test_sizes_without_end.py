@@ -6,8 +6,9 @@ from fractions import Fraction
 
 import pytest
 
-from moorage.buffer.arrivals import Arrivals, Windows, windows
+from moorage.buffer.arrivals import Arrivals
 from moorage.buffer.promise import cheapest, price
+from moorage.buffer.windows import Windows, windows
 
 LEVEL = Fraction(99, 100)
 

@@ -5,7 +5,9 @@ from fractions import Fraction
 import pytest
 
 from moorage.buffer.rate import parse_duration, parse_rate
-from moorage.buffer.sizing import MAX_REPLICAS, Bounds, ScaleUp, Size, SizingError, Strategy, size
+from moorage.buffer.scale_up import ScaleUp, Strategy
+from moorage.buffer.size import MAX_REPLICAS, Bounds, Size, SizingError
+from moorage.buffer.sizing import size
 from tests.builders import nano
 
 ACTIVE, STANDBY = Strategy.ACTIVE, Strategy.STANDBY

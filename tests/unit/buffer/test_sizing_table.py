@@ -8,10 +8,12 @@ from itertools import pairwise
 
 import pytest
 
-from moorage.buffer.arrivals import Arrivals, negative_binomial, windows
+from moorage.buffer.arrivals import Arrivals
 from moorage.buffer.cost import Penalties, Prices, cheapest_split, spike_cost
+from moorage.buffer.counts_of_pods import negative_binomial
 from moorage.buffer.promise import Counts
 from moorage.buffer.rare import missing, quiet_span, quiet_span_level, units_for_misses
+from moorage.buffer.windows import windows
 from tests.unit.buffer.sizing_rows import ROWS, TRACE, Row
 from tests.unit.cli.conftest import Moorage, moorage
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from moorage.api.capacitybuffer import CapacityBufferStatus
+from moorage.api.capacitybuffer_status import CapacityBufferStatus
 from moorage.api.presence import Tier
 from moorage.backends.word import Word
 from moorage.buffer.presence import Refill

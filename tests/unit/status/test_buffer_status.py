@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from moorage.api.capacitybuffer import CapacityBufferSpec, CapacityBufferStatus
+from moorage.api.capacitybuffer import CapacityBufferSpec
+from moorage.api.capacitybuffer_status import CapacityBufferStatus
 from moorage.status.capacitybuffer import buffer_status
 from moorage.status.workload import Admission, Workload
 from tests.builders import pod_spec

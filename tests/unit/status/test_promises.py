@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from moorage.api import parse_capacity_buffer_spec
-from moorage.api.capacitybuffer import CapacityBufferStatus
+from moorage.api.capacitybuffer_status import CapacityBufferStatus
 from moorage.buffer.burst import Autoscaler
 from moorage.buffer.measured import NOTHING_MEASURED, Measured, Quantiles, Recorded, SeenRate
 from moorage.buffer.recorded import Pairs

@@ -9,7 +9,8 @@ import msgspec
 import pytest
 
 from moorage.api import parse_capacity_buffer_spec
-from moorage.api.capacitybuffer import CapacityBufferSpec, CapacityBufferStatus
+from moorage.api.capacitybuffer import CapacityBufferSpec
+from moorage.api.capacitybuffer_status import CapacityBufferStatus
 from moorage.backends.allocation import Allocation, allocate
 from moorage.backends.choice import Backend, Choice, Standby
 from moorage.backends.warnings import Finding
