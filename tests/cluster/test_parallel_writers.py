@@ -68,7 +68,7 @@ def test_parallel_writers_never_get_past_the_limit(
     own_control_plane: ControlPlane,
     namespaces: Callable[[], str],
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    figure: Callable[[str], None],
     deleting: bool,
 ) -> None:
     native = native_alone(rest, namespaces(), deleting=deleting)
@@ -84,9 +84,8 @@ def test_parallel_writers_never_get_past_the_limit(
         wait_for(counted, timeout=20, message=lambda: f"{ours.stored}: {status_of(rest, team, 'team').get('used')}")
         assert survivor.running
     what = "with deletions" if deleting else "nothing is deleted"
-    with capsys.disabled():
-        print("", f"16 clients, 500 pods, a quota for 100; {what}", HEADER, sep="\n")
-        print(native.row("native quota alone"), ours.row("Moorage, one killed"), sep="\n")
+    rows = (native.row("native quota alone"), ours.row("Moorage, one killed"))
+    figure("\n".join((f"16 clients, 500 pods, a quota for 100; {what}", HEADER, *rows)))
 
     for outcome in (native, ours):
         assert outcome.others == {}
