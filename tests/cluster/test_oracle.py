@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import os
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -16,7 +17,6 @@ from tests.cluster.oracle_play import Play
 from tests.cluster.oracle_quotas import NEVER_COUNTED, WITH_SCOPES, WITHOUT_SCOPES, quotas_of
 from tests.cluster.oracle_workload import workload
 from tests.cluster.rest import Rest
-from tests.figures import tell
 from tests.operator_process import OperatorProcess
 
 SEED = os.environ.get("MOORAGE_ORACLE_SEED", "1")
@@ -32,12 +32,12 @@ EVERY = 100
 
 @pytest.mark.timeout(900)  # a failure is to be told, and waits until nothing can come any more
 def test_ours_says_what_the_native_quota_says(
-    rest: Rest, operator: OperatorProcess, request: pytest.FixtureRequest
+    rest: Rest, operator: OperatorProcess, figure: Callable[[str], None]
 ) -> None:
     started = time.monotonic()
     with ThreadPoolExecutor(AT_ONCE) as pool:
         plays = list(pool.map(lambda number: _play(rest, number), range(len(LIMITED))))
-    _print(request, plays, time.monotonic() - started)
+    figure(_summary(plays, time.monotonic() - started))
     assert sum(each.requests.done for each in plays) == sum(OPERATIONS[limited] for limited in LIMITED)
     held = set().union(*(each.tally.held for each in plays))
     quotas = WITHOUT_SCOPES | WITH_SCOPES
@@ -67,11 +67,10 @@ def _play(rest: Rest, number: int) -> Play:
     return play
 
 
-def _print(request: pytest.FixtureRequest, plays: list[Play], seconds: float) -> None:
+def _summary(plays: list[Play], seconds: float) -> str:
     done, refused, gone = (sum(getattr(each.requests, what) for each in plays) for what in ("done", "refused", "gone"))
     settled, comparisons = (sum(getattr(each.tally, what) for each in plays) for what in ("settled", "comparisons"))
-    tell(
-        request.config,
-        f"the oracle, seed {SEED}: {done} operations in {len(plays)} namespaces, {refused} refused as they "
-        f"had to be, {gone} in vain; {comparisons} numbers compared at {settled} settle points; {seconds:.0f} s",
+    return (
+        f"seed {SEED}: {done} operations in {len(plays)} namespaces, {refused} refused as they had to be, {gone} in "
+        f"vain; {comparisons} numbers compared at {settled} settle points; {seconds:.0f} s"
     )

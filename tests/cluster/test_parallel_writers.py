@@ -21,7 +21,6 @@ from tests.cluster.native import amounts, native_quota, native_status, new_names
 from tests.cluster.parallel_writers import HARD, HEADER, Outcome, write_in_parallel
 from tests.cluster.rest import Rest
 from tests.controlplane import ControlPlane, wait_for
-from tests.figures import tell
 from tests.operator_process import OperatorProcess
 
 LIMITS = {name: parse_nano(text) for name, text in HARD.items()}
@@ -69,7 +68,7 @@ def test_parallel_writers_never_get_past_the_limit(
     own_control_plane: ControlPlane,
     namespaces: Callable[[], str],
     tmp_path: Path,
-    pytestconfig: pytest.Config,
+    figure: Callable[[str], None],
     deleting: bool,
 ) -> None:
     native = native_alone(rest, namespaces(), deleting=deleting)
@@ -86,7 +85,7 @@ def test_parallel_writers_never_get_past_the_limit(
         assert survivor.running
     what = "with deletions" if deleting else "nothing is deleted"
     rows = (native.row("native quota alone"), ours.row("Moorage, one killed"))
-    tell(pytestconfig, "\n".join((f"16 clients, 500 pods, a quota for 100; {what}", HEADER, *rows)))
+    figure("\n".join((f"16 clients, 500 pods, a quota for 100; {what}", HEADER, *rows)))
 
     for outcome in (native, ours):
         assert outcome.others == {}
