@@ -103,17 +103,20 @@ def complaints(subjects: str) -> str:
     return f'{subjects}.map(s, {of_subject}).filter(t, t != "")'
 
 
-_SAYS_BEYOND = (
-    "[c.?resources.?requests[?k], c.?resources.?limits[?k]].exists(a, a.hasValue() && "
-    "quantity(string(a.value())).{compare}(quantity(string(l.{field}[k]))))"
-)
-CONTAINER_MAY_BREAK = (
-    f"has(l.max) && l.max.exists(k, {_SAYS_BEYOND.format(compare='isGreaterThan', field='max')}) || "
-    "has(l.min) && l.min.exists(k, !c.?resources.?requests[?k].hasValue() || "
-    f"{_SAYS_BEYOND.format(compare='isLessThan', field='min')}) || "
-    "has(l.maxLimitRequestRatio)"
-)
-"""CEL for whether container `c` may break entry `l`; of a ratio it is enough that there is one.
+def _beyond(amounts: str, compare: str, *, none: str) -> str:
+    """Return CEL for whether one of these is beyond the bound `b` of resource `k`; `none` is about one without it."""
+    return f"{amounts}.exists(a, k in a ? quantity(a[k]).{compare}(b) : {none})"
+
+
+def _may_break(field: str, condition: str) -> str:
+    """Return CEL for whether a bound in this field of entry `l` may be broken."""
+    return f"has(l.{field}) && l.{field}.exists(k, [quantity(string(l.{field}[k]))].exists(b, {condition}))"
+
+
+_ABOVE = _beyond("(asked + capped)", "isGreaterThan", none="false")
+_BELOW = f"{_beyond('asked', 'isLessThan', none='true')} || {_beyond('capped', 'isLessThan', none='false')}"
+CONTAINERS_MAY_BREAK = f"{_may_break('max', _ABOVE)} || {_may_break('min', _BELOW)} || has(l.maxLimitRequestRatio)"
+"""CEL for whether a container may break entry `l`; of a ratio it is enough that there is one. See `cel.with_amounts`.
 
 This is asked for every pod, so it makes no text and adds nothing up.
 """
