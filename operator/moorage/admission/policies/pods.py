@@ -15,7 +15,7 @@ from moorage.admission.policies.documents import Document, Rule, refusing_policy
 NAME = "moorage-pods"
 
 _MAY_BREAK_BOUNDS = (
-    'has(params.spec.limits) && params.spec.limits.exists(l, l.type == "Pod" || '
+    f'has(params.spec.limits) && params.spec.limits.exists(l, l.type == "Pod" && ({bounds.POD_MAY_BREAK}) || '
     f'l.type == "Container" && ({bounds.CONTAINERS_MAY_BREAK}))'
 )
 _MAY_BREAK = with_amounts(f"{_MAY_BREAK_BOUNDS} || {unspecified.MAY_BE_MISSING}")
