@@ -32,6 +32,7 @@ QUOTAS: dict[str, dict[str, Object]] = {
     "ratio": {"team": {"limits": limits(Container={"maxLimitRequestRatio": {"cpu": "2", "memory": "1.5"}})}},
     "pod-max": {"team": {"limits": limits(Pod={"max": {"cpu": "1500m", "memory": "2Gi"}})}},
     "pod-min": {"team": {"limits": limits(Pod={"min": {"cpu": "100m"}})}},
+    "pod-min-zero": {"team": {"limits": limits(Pod={"min": {"cpu": "0"}})}},
     "pod-ratio": {"team": {"limits": limits(Pod={"maxLimitRequestRatio": {"memory": 2}})}},
     "all": {
         "team": {
@@ -301,6 +302,12 @@ _CONTAINER_BOUNDS = [
         pod(container(requests=amounts(cpu="0", memory="1Gi"), limits=amounts(cpu="1", memory="1Gi"))),
         (BOUNDS,),
     ),
+    Shape(
+        "ratio-of-zeros",
+        "ratio",
+        pod(container(requests=amounts(cpu="0", memory="1Gi"), limits=amounts(cpu="0", memory="1Gi"))),
+        (BOUNDS,),
+    ),
     Shape("ratio-of-a-limit-alone", "ratio", pod(capped(cpu="1", memory="1Gi"))),
     Shape("gpus-within-max", "gpu-bounds", pod(capped(gpu="2"))),
     Shape("gpus-above-max", "gpu-bounds", pod(capped(gpu="3")), (BOUNDS,)),
@@ -311,6 +318,11 @@ _CONTAINER_BOUNDS = [
 ]
 _POD_BOUNDS = [
     Shape("containers-add-up-to-max", "pod-max", pod(asks("web", cpu="1"), asks("log", cpu="500m"))),
+    Shape(
+        "fractions-add-up-to-max",
+        "pod-max",
+        pod(*(asks(name, cpu=cpu) for name, cpu in (("web", "0.1"), ("log", "0.2"), ("job", "1.2")))),
+    ),
     Shape("containers-add-up-to-more", "pod-max", pod(asks("web", cpu="1"), asks("log", cpu="501m")), (BOUNDS,)),
     Shape(
         "limits-add-up-to-more",
@@ -352,6 +364,8 @@ _POD_BOUNDS = [
     Shape("pod-at-min", "pod-min", pod(asks("web", cpu="50m"), asks("log", cpu="0.05"))),
     Shape("pod-below-min", "pod-min", pod(asks("web", cpu="50m"), asks("log", cpu="49m")), (BOUNDS,)),
     Shape("pod-that-requests-none", "pod-min", pod(asks(memory="1Gi")), (BOUNDS,)),
+    Shape("pod-that-requests-none-where-zero-is-least", "pod-min-zero", pod(asks(memory="1Gi")), (BOUNDS,)),
+    Shape("pod-that-requests-zero-where-zero-is-least", "pod-min-zero", pod(asks(cpu="0"))),
     Shape(
         "pod-within-ratio",
         "pod-ratio",

@@ -1,8 +1,9 @@
 """What admission costs, on a real API server: `python -m tests.bench.admission_bench`.
 
 First how long the webhook takes for an answer, asked as the API server asks it, at a steady rate, about pods of a
-namespace with thousands of pods. Then how many pods a second are created without Moorage, with a native quota alone and
-with all of Moorage (policies, projected quota, webhook), in rounds that take turns.
+namespace with thousands of pods. Then what creating pods costs without Moorage, with a native quota alone and with all
+of Moorage (policies, projected quota, webhook), in rounds that take turns: how many a second are made by clients that
+never pause, which is a matter of CPU alone, and how long a creation takes at steady rates, as users see it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import os
 import ssl
 import statistics
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +40,8 @@ from moorage.cluster.credentials import Credentials
 PODS = 5_000
 RATE, SECONDS = 200, 20
 CREATED, ROUNDS, CLIENTS = 1_000, 3, 16
+STEADY, STEADY_SECONDS = (100.0, 200.0), 5
+"""Rates at which pods are created whether or not those before are."""
 HARD = {"requests.cpu": "100k", "requests.memory": "1Pi", "pods": "100k"}
 LIMITS = [
     {
@@ -119,35 +122,72 @@ async def create_pods(kubeconfig: Path, namespace: str, count: int) -> float:
         return count / (time.perf_counter() - began)
 
 
-async def ask(url: str, authorities: str, bodies: Sequence[bytes], *, rate: float, seconds: float) -> list[float]:
-    """Ask at a steady rate, whether or not what was asked before is answered; returns the seconds from each turn on."""
+async def create_steadily(kubeconfig: Path, namespace: str, rate: float, seconds: float) -> Steady:
+    """Create pods at a steady rate."""
+    async with api_session(kubeconfig) as session:
+
+        async def one(number: int) -> None:
+            body = pod(f"pod-{rate:.0f}-{number}")
+            async with session.post(f"/api/v1/namespaces/{namespace}/pods", json=body) as answer:
+                if answer.status != 201:
+                    raise RuntimeError(await answer.text())
+                await answer.read()
+
+        began = time.perf_counter()
+        took = await at_steady_rate(one, rate, seconds)
+        return Steady(len(took) / (time.perf_counter() - began), took)
+
+
+async def at_steady_rate(do: Callable[[int], Awaitable[None]], rate: float, seconds: float) -> list[float]:
+    """Do something at a steady rate, whether or not what came before is done; returns the seconds from each turn on."""
     took: list[float] = []
+
+    async def one(number: int, turn: float) -> None:
+        await do(number)
+        took.append(time.perf_counter() - turn)
+
+    began = time.perf_counter()
+    async with asyncio.TaskGroup() as group:
+        for number in range(round(rate * seconds)):
+            turn = began + number / rate
+            await asyncio.sleep(max(turn - time.perf_counter(), 0))
+            group.create_task(one(number, turn))
+    return sorted(took)
+
+
+async def ask(url: str, authorities: str, bodies: Sequence[bytes], *, rate: float, seconds: float) -> list[float]:
+    """Ask at a steady rate; returns how long it took each time."""
     connector = aiohttp.TCPConnector(ssl=ssl.create_default_context(cadata=authorities), limit=0)
     async with aiohttp.ClientSession(connector=connector) as session:
 
-        async def one(body: bytes, turn: float) -> None:
-            async with session.post(url, data=body) as answer:
+        async def one(number: int) -> None:
+            async with session.post(url, data=bodies[number % len(bodies)]) as answer:
                 if answer.status != 200:
                     raise RuntimeError(await answer.text())
                 await answer.read()
-            took.append(time.perf_counter() - turn)
 
-        began = time.perf_counter()
-        async with asyncio.TaskGroup() as group:
-            for number in range(round(rate * seconds)):
-                turn = began + number / rate
-                await asyncio.sleep(max(turn - time.perf_counter(), 0))
-                group.create_task(one(bodies[number % len(bodies)], turn))
-    return sorted(took)
+        return await at_steady_rate(one, rate, seconds)
+
+
+@dataclass(frozen=True)
+class Steady:
+    """Pods created a second, and how long each took, when they were asked for at a steady rate."""
+
+    rate: float
+    took: list[float]
 
 
 @dataclass(frozen=True)
 class Round:
-    """Pods created a second, and seconds of CPU that the API server and the operator took for each."""
+    """Pods created a second, and seconds of CPU that the API server and the operator took for each.
+
+    All by clients that never pause; then what became of each steady rate.
+    """
 
     rate: float
     server: float
     operator: float
+    steady: dict[float, Steady]
 
 
 def cpu_seconds(pid: int | None) -> float:
@@ -228,14 +268,15 @@ class Bench:
             print(f"  {'operator CPU':<28} {1000 * cpu / len(took):.2f} ms for each review", flush=True)
         remove_namespace(self.rest, namespace)
 
-    def creates(self, count: int, rounds: int) -> None:
-        """Print how many pods are created a second."""
+    def creates(self, count: int, rounds: int, steady: Sequence[float], seconds: float) -> None:
+        """Print how many pods are created a second, and how long a creation takes at steady rates."""
         found: dict[str, list[Round]] = {"without Moorage": [], "a native quota alone": [], "with Moorage": []}
+        load = dict.fromkeys(steady, seconds)
         for _ in range(rounds):
-            found["without Moorage"].append(self._round(count))
-            found["a native quota alone"].append(self._round(count, self.limit_natively))
+            found["without Moorage"].append(self._round(count, load))
+            found["a native quota alone"].append(self._round(count, load, self.limit_natively))
             with self.moorage() as (operator, _):
-                found["with Moorage"].append(self._round(count, self.limit, operator))
+                found["with Moorage"].append(self._round(count, load, self.limit, operator))
         base = statistics.median(each.rate for each in found["without Moorage"])
         print(f"  pods created a second by {CLIENTS} clients, median of {rounds} rounds of {count:,}")
         for what, each in found.items():
@@ -244,8 +285,22 @@ class Bench:
             server, ours = (statistics.median(getattr(one, side) for one in each) for side in ("server", "operator"))
             cpu = f"CPU for each: API server {1000 * server:.1f} ms, operator {1000 * ours:.1f} ms"
             print(f"  {what:<28} {median:.0f} ({spread}), {100 * (median / base - 1):+.0f}%; {cpu}", flush=True)
+        for rate in steady:
+            print(f"  pods created at {rate:.0f} a second, {rounds} rounds of {seconds:g} s")
+            for what, each in found.items():
+                took = sorted(second for one in each for second in one.steady[rate].took)
+                p50, p99, longest = (1000 * percentile(took, share) for share in (0.5, 0.99, 1))
+                reached = statistics.median(one.steady[rate].rate for one in each)
+                latency = f"p50 {p50:.1f} ms, p99 {p99:.1f} ms, longest {longest:.1f} ms"
+                print(f"  {what:<28} {latency}; {reached:.0f} created a second", flush=True)
 
-    def _round(self, count: int, limit: Any = lambda _: None, operator: OperatorProcess | None = None) -> Round:
+    def _round(
+        self,
+        count: int,
+        load: Mapping[float, float],
+        limit: Callable[[str], None] = lambda _: None,
+        operator: OperatorProcess | None = None,
+    ) -> Round:
         namespace = new_namespace(self.rest)
         limit(namespace)
         asyncio.run(create_pods(self.plane.kubeconfig, namespace, 50))
@@ -255,8 +310,12 @@ class Bench:
         before = [cpu_seconds(pid) for pid in pids]
         rate = asyncio.run(create_pods(self.plane.kubeconfig, namespace, count))
         server, ours = ((cpu_seconds(pid) - begin) / count for pid, begin in zip(pids, before, strict=True))
+        steady = {
+            each: asyncio.run(create_steadily(self.plane.kubeconfig, namespace, each, seconds))
+            for each, seconds in load.items()
+        }
         remove_namespace(self.rest, namespace)
-        return Round(rate, server, ours)
+        return Round(rate, server, ours, steady)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -267,6 +326,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seconds", type=float, default=SECONDS)
     parser.add_argument("--created", type=int, default=CREATED, help="pods created in each round")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--steady", type=float, nargs="*", default=STEADY, help="pods created per second")
+    parser.add_argument("--steady-seconds", type=float, default=STEADY_SECONDS, help="at each of these rates")
     options = parser.parse_args(arguments)
     others = os.getloadavg()[0]
     with ControlPlane() as plane, rest_client(plane.kubeconfig) as rest:
@@ -277,7 +338,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             )
         bench = Bench(plane, rest)
         bench.latency(options.pods, options.rate, options.seconds)
-        bench.creates(options.created, options.rounds)
+        bench.creates(options.created, options.rounds, options.steady, options.steady_seconds)
 
 
 if __name__ == "__main__":

@@ -119,6 +119,12 @@ def test_the_webhook_is_asked_about_what_it_judges() -> None:
     assert asked == {"pods", *KINDS}
 
 
+def test_no_condition_is_evaluated_for_each_pod_before_the_webhook_is_asked() -> None:
+    # To evaluate one, the API server converts the pod once more; the webhook knows a probe when it sees one.
+    [of_pods] = [each for each in WEBHOOKS["webhooks"] if each["name"].startswith("pods.")]
+    assert "matchConditions" not in of_pods
+
+
 def test_the_role_for_the_certificate_is_for_one_secret() -> None:
     [role] = of_kind(OBJECTS, "Role")
     named = [rule for rule in role["rules"] if rule["verbs"] != ["create"]]

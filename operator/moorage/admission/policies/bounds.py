@@ -8,7 +8,9 @@ for none) and their `texts`, `must` (whether it has to give them), and `min`, `m
 
 from __future__ import annotations
 
-from moorage.admission.policies.cel import MILLI_TEXT, given, gives, joined, milli
+from collections.abc import Callable
+
+from moorage.admission.policies.cel import CONTAINERS, MILLI_TEXT, given, gives, joined, milli
 
 _NOT_OFF = "1.000000000001"
 """The numbers of CEL are floating point: a ratio that is off by one part in so many is not off."""
@@ -103,17 +105,52 @@ def complaints(subjects: str) -> str:
     return f'{subjects}.map(s, {of_subject}).filter(t, t != "")'
 
 
-_SAYS_BEYOND = (
-    "[c.?resources.?requests[?k], c.?resources.?limits[?k]].exists(a, a.hasValue() && "
-    "quantity(string(a.value())).{compare}(quantity(string(l.{field}[k]))))"
-)
-CONTAINER_MAY_BREAK = (
-    f"has(l.max) && l.max.exists(k, {_SAYS_BEYOND.format(compare='isGreaterThan', field='max')}) || "
-    "has(l.min) && l.min.exists(k, !c.?resources.?requests[?k].hasValue() || "
-    f"{_SAYS_BEYOND.format(compare='isLessThan', field='min')}) || "
-    "has(l.maxLimitRequestRatio)"
-)
-"""CEL for whether container `c` may break entry `l`; of a ratio it is enough that there is one.
+def _beyond(amounts: str, compare: str, *, none: str) -> str:
+    """Return CEL for whether one of these is beyond the bound `b` of resource `k`; `none` is about one without it."""
+    return f"{amounts}.exists(a, k in a ? quantity(a[k]).{compare}(b) : {none})"
 
-This is asked for every pod, so it makes no text and adds nothing up.
-"""
+
+def _may_break(field: str, condition: str, read: Callable[[str], str]) -> str:
+    """Return CEL for whether a bound `b` in this field of entry `l` may be broken."""
+    return f"has(l.{field}) && l.{field}.exists(k, [{read(f'string(l.{field}[k])')}].exists(b, {condition}))"
+
+
+def _quantity(text: str) -> str:
+    return f"quantity({text})"
+
+
+def _in_all(amounts: str) -> str:
+    """Return CEL for the sum of resource `k` over these, in thousandths."""
+    return f"{amounts}.map(a, k in a ? {milli('a[k]')} : 0).sum()"
+
+
+def _container_beyond_ratio() -> str:
+    """Return CEL for whether container `c` lacks one side of resource `k`, or its limit is beyond ratio `b`."""
+    request, limit = (milli(given("c", side, "k")) for side in _SIDES)
+    said = " && ".join(gives("c", side, "k") for side in _SIDES)
+    within = f"p[0] > 0 && p[1] > 0 && double(p[1]) <= b.asApproximateFloat() * double(p[0]) * {_NOT_OFF}"
+    return f"{CONTAINERS}.exists(c, !({said} && [[{request}, {limit}]].exists(p, {within})))"
+
+
+_SIDES = ('"requests"', '"limits"')
+_BELOW = f"{_beyond('asked', 'isLessThan', none='true')} || {_beyond('capped', 'isLessThan', none='false')}"
+CONTAINERS_MAY_BREAK = " || ".join(
+    (
+        _may_break("max", _beyond("(asked + capped)", "isGreaterThan", none="false"), _quantity),
+        _may_break("min", _BELOW, _quantity),
+        _may_break("maxLimitRequestRatio", _container_beyond_ratio(), _quantity),
+    )
+)
+"""CEL for whether a container may break entry `l`; see `cel.with_amounts`. Asked for every pod, so it makes no text."""
+
+_POD_BELOW = (
+    f"!asked.exists(a, k in a) || {_in_all('asked')} < b || capped.exists(a, k in a) && {_in_all('capped')} < b"
+)
+POD_MAY_BREAK = " || ".join(
+    (
+        "has(object.spec.initContainers) || has(object.spec.resources) || has(l.maxLimitRequestRatio)",
+        _may_break("max", f"{_in_all('asked')} > b || {_in_all('capped')} > b", milli),
+        _may_break("min", _POD_BELOW, milli),
+    )
+)
+"""CEL for the same of a pod; those whose amounts are no plain sums are left to the exact answer."""

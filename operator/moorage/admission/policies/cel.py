@@ -13,7 +13,19 @@ ENFORCED = '(!has(params.spec.enforcement) || params.spec.enforcement == "Enforc
 IS_PROBE = f'(request.dryRun && "{PROBE}" in object.metadata.?annotations.orValue({{}}))'
 PROBES_IT = f'object.metadata.annotations["{PROBE}"] == params.metadata.name'
 
-CONTAINERS = "(object.spec.containers + object.spec.?initContainers.orValue([]))"
+CONTAINERS = (
+    "(has(object.spec.initContainers) ? object.spec.containers + object.spec.initContainers : object.spec.containers)"
+)
+
+
+def with_amounts(condition: str) -> str:
+    """Return CEL that holds if `condition` does, which may use `asked` and `capped`.
+
+    They are the requests and the limits of each container. To look them up once is what makes a condition cheap: each
+    step into an object is paid for anew.
+    """
+    asked, capped = (f"[{CONTAINERS}.map(c, c.?resources.?{side}.orValue({{}}))]" for side in ("requests", "limits"))
+    return f"{asked}.exists(asked, {capped}.exists(capped, {condition}))"
 
 
 def gives(owner: str, side: str, name: str) -> str:

@@ -8,16 +8,17 @@ each time the pod and the quota are converted anew.
 from __future__ import annotations
 
 from moorage.admission.policies import bounds, scopes, unspecified
-from moorage.admission.policies.cel import CONTAINERS, ENFORCED, IS_PROBE, PROBES_IT
+from moorage.admission.policies.cel import ENFORCED, IS_PROBE, PROBES_IT, with_amounts
 from moorage.admission.policies.defaults import DEFAULTED
 from moorage.admission.policies.documents import Document, Rule, refusing_policy
 
 NAME = "moorage-pods"
 
 _MAY_BREAK_BOUNDS = (
-    'params.spec.?limits.orValue([]).exists(l, l.type == "Pod" || '
-    f'l.type == "Container" && {CONTAINERS}.exists(c, {bounds.CONTAINER_MAY_BREAK}))'
+    f'has(params.spec.limits) && params.spec.limits.exists(l, l.type == "Pod" && ({bounds.POD_MAY_BREAK}) || '
+    f'l.type == "Container" && ({bounds.CONTAINERS_MAY_BREAK}))'
 )
+_MAY_BREAK = with_amounts(f"{_MAY_BREAK_BOUNDS} || {unspecified.MAY_BE_MISSING}")
 _ASKS_ANEW = (
     'request.operation == "CREATE" || object.spec.containers != oldObject.spec.containers || '
     "object.spec.?initContainers != oldObject.spec.?initContainers || "
@@ -61,7 +62,7 @@ def documents() -> tuple[Document, ...]:
     return refusing_policy(
         NAME,
         rules=(Rule(("pods",), ("CREATE",)), Rule(("pods/resize",), ("UPDATE",))),
-        condition=f"{ENFORCED} && ({IS_PROBE} ? {PROBES_IT} : {_MAY_BREAK_BOUNDS} || {unspecified.MAY_BE_MISSING})",
+        condition=f"{ENFORCED} && ({IS_PROBE} ? {PROBES_IT} : {_MAY_BREAK})",
         variables=_VARIABLES,
         holds=f"size(variables.complaints) == 0 && !{IS_PROBE}",
         complaints=f"variables.complaints + {_FILLED_IN}",

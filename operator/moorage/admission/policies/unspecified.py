@@ -6,7 +6,7 @@ asks for ephemeral storage. Follows `moorage.quota.admission`.
 
 from __future__ import annotations
 
-from moorage.admission.policies.cel import CONTAINERS, gives
+from moorage.admission.policies.cel import gives
 from moorage.quota.names import compute
 
 _NAMES = [
@@ -20,10 +20,25 @@ _DEMANDED = "[{}]".format(
 _SILENT = f"!{gives('c', 'n[1]', 'n[2]')}"
 """CEL for whether container `c` does not say what name `n` demands."""
 
-MAY_BE_MISSING = (
-    f"has(params.spec.hard) && {_DEMANDED}.exists(n, n[0] in params.spec.hard && {CONTAINERS}.exists(c, {_SILENT}))"
-)
-"""CEL for whether a container is silent about a limited amount, whatever the scopes and the pod as a whole say."""
+
+def _may_be_missing() -> str:
+    """Return CEL that asks about each kind of amount once, and only if `hard` has a name that demands it."""
+    demanding: dict[tuple[str, str], list[str]] = {}
+    for name in _NAMES:
+        if (found := compute(name)) is not None:
+            demanding.setdefault(found, []).append(f'"{name}" in params.spec.hard')
+    amounts = {"requests": "asked", "limits": "capped"}
+    each = (
+        f'({" || ".join(names)}) && {amounts[side]}.exists(a, !("{resource}" in a))'
+        for (side, resource), names in demanding.items()
+    )
+    return f"has(params.spec.hard) && ({' || '.join(each)})"
+
+
+MAY_BE_MISSING = _may_be_missing()
+"""CEL for whether a container is silent about a limited amount, whatever the scopes and the pod as a whole say.
+
+See `cel.with_amounts`."""
 
 VARIABLES = {
     "missing": (
