@@ -12,7 +12,7 @@ from moorage.api import GROUP
 from tests.cluster.crds import OURS
 from tests.cluster.enforcing import WITHOUT_MUTATING_POLICIES, change, create, enforce, enforced_quota
 from tests.cluster.native import NSQ
-from tests.cluster.objects import Object, wait_for_condition
+from tests.cluster.objects import Object, condition, status_of, wait_for_condition
 from tests.cluster.rest import Rest, rest_client
 from tests.controlplane import ControlPlane, KubectlError, Options, wait_for
 from tests.controlplane.choice import USER_KUBECONFIG, user_kubeconfig
@@ -136,8 +136,12 @@ def test_an_upgraded_api_server_gets_the_policy_in_its_place(
     )
     start_operator()
     wait_for(lambda: made(rest, namespace) is None, timeout=30, message="the end of the LimitRange")
-    enforced = wait_for_condition(older, namespace, "nsq/team", "Enforced", "True", "Proved", timeout=60)
-    assert "defaults by the policy moorage-defaults" in enforced["message"]
+
+    def told() -> str:
+        return str(condition(status_of(older, namespace, "nsq/team"), "Enforced").get("message"))
+
+    wait_for(lambda: "defaults by the policy moorage-defaults" in told(), timeout=60, message=told)
+    wait_for_condition(older, namespace, "nsq/team", "Enforced", "True", "Proved", timeout=60)
     raised = create(rest, namespace, "raised", asks(cpu="1", memory="1Gi")).require()
     assert raised["spec"]["containers"][0]["resources"]["limits"] == {"memory": "1Gi"}
     rest.delete(namespace, NSQ, "team", OURS).require()

@@ -164,3 +164,8 @@ def test_no_page_is_longer_than_it_is_read() -> None:
 
 def _is_plain(value: object) -> bool:
     return isinstance(value, bool | int | float | str | list | tuple | None)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_nothing_is_left_to_be_filled_in(page: Path) -> None:
+    assert re.findall(r"\b(?:FIGURE|TODO|TBD|FIXME|XXX)\b.*", text_of(page)) == []
