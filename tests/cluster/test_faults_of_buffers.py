@@ -13,12 +13,14 @@ import pytest
 import urllib3
 
 from tests.cluster.backends import PRIORITY_CLASS, patch
+from tests.cluster.case_objects import contains
 from tests.cluster.crds import install_crds
-from tests.cluster.objects import Object, buffer, pod_template, pods_of, quota, wait_for_status
+from tests.cluster.objects import Object, buffer, pod_template, pods_of, quota
 from tests.cluster.recorded import created, written
 from tests.cluster.rest import Rest, rest_client
 from tests.controlplane import ControlPlane
 from tests.controlplane.choice import USER_KUBECONFIG, user_kubeconfig
+from tests.controlplane.cluster import KubectlError
 from tests.controlplane.waiting import wait_for
 from tests.operator_process import OperatorProcess
 
@@ -26,6 +28,7 @@ SECONDS = 30.0
 """After that all is true again, from when the API server answers, the operator starts, or an object is edited."""
 DEPLOYMENT = "deployment/buffer-placeholder"
 PLACEHOLDERS = "moorage.placeholders-ours"
+UNIT_PODS = "moorage.dev/buffer=buffer"
 UNITS, MORE = 6, 8
 
 
@@ -75,12 +78,33 @@ def units(cluster: ControlPlane, namespace: str, operator: OperatorProcess) -> N
 
 
 def wait_for_truth(cluster: ControlPlane, namespace: str, count: int) -> None:
-    """Wait until what is there, and what is said of it, is so many units."""
-    wait_for_status(cluster, namespace, "cbuf/buffer", {"replicas": count, "readyReplicas": count}, timeout=SECONDS)
-    wait_for_status(cluster, namespace, "nsq/ours", {"buffered": {"pods": str(count)}, "used": {"pods": str(count)}})
-    found = pods_of(cluster, namespace, "moorage.dev/buffer=buffer")
-    assert len(found) == count
-    assert cluster.get("-n", namespace, DEPLOYMENT)["spec"]["replicas"] == count
+    """Wait until what is there, and what is said of it, is so many units, all at the same time.
+
+    Each controller has to have seen what is wanted now: an edit that was put back at once may still be on its way.
+    """
+    pods = str(count)
+    truth: dict[str, Object] = {
+        "Deployment": {"spec": {"replicas": count}, "status": {"readyReplicas": count}},
+        "ReplicaSet": {"spec": {"replicas": count}, "status": {"readyReplicas": count}},
+        "CapacityBuffer": {"status": {"replicas": count, "readyReplicas": count}},
+        "NamespaceQuota": {"status": {"buffered": {"pods": pods}, "used": {"pods": pods}}},
+    }
+
+    def found() -> list[Object]:
+        every = cluster.get("-n", namespace, "deployment,replicaset,cbuf,nsq")
+        return [each for each in every if each["kind"] != "ReplicaSet" or each["spec"]["replicas"]]
+
+    def is_true() -> bool:
+        now = found()
+        return (
+            sorted(each["kind"] for each in now) == sorted(truth)
+            and all(contains(each, truth[each["kind"]]) for each in now)
+            and all(each["status"]["observedGeneration"] == each["metadata"]["generation"] for each in now)
+            and len(pods_of(cluster, namespace, UNIT_PODS)) == count
+        )
+
+    unreachable = (KubectlError, urllib3.exceptions.HTTPError, OSError)
+    wait_for(is_true, timeout=SECONDS, ignore=unreachable, message=lambda: f"{count} units; there is {found()}")
 
 
 @pytest.fixture
@@ -94,7 +118,7 @@ def assert_in_time(cluster: ControlPlane, namespace: str, figure: Callable[[str]
         took = {
             "placeholders asked for": written(get(DEPLOYMENT)),
             "placeholders allowed": written(get(f"resourcequota/{PLACEHOLDERS}")),
-            "placeholders made": max(map(created, get("pods", "-l", "moorage.dev/buffer=buffer"))),
+            "placeholders made": max(map(created, get("pods", "-l", UNIT_PODS))),
             "buffer's status": written(get("cbuf/buffer"), part="status"),
             "quota's status": written(get("nsq/ours"), part="status"),
         }
@@ -207,7 +231,7 @@ def test_a_restart_takes_no_unit_away_for_a_moment(
         pytest.param(("scale", DEPLOYMENT, "--replicas=50"), id="more"),
         pytest.param(("set", "image", DEPLOYMENT, "app=other"), id="image"),
         pytest.param(("delete", DEPLOYMENT, "--wait=false"), id="deleted"),
-        pytest.param(("delete", "pods", "-l", "moorage.dev/buffer=buffer", "--wait=false"), id="pods deleted"),
+        pytest.param(("delete", "pods", "-l", UNIT_PODS, "--wait=false"), id="pods deleted"),
         pytest.param(("delete", f"resourcequota/{PLACEHOLDERS}"), id="quota deleted"),
         pytest.param(
             ("patch", f"resourcequota/{PLACEHOLDERS}", "--type=merge", "-p", '{"spec": {"hard": {"pods": "0"}}}'),
@@ -236,7 +260,7 @@ def test_objects_are_edited_by_hand(
                 and limit is not None
                 and limit["spec"]["hard"] == {"pods": str(UNITS)}
                 and deployment["status"].get("readyReplicas") == UNITS
-                and len(pods_of(cluster, namespace, "moorage.dev/buffer=buffer")) == UNITS
+                and len(pods_of(cluster, namespace, UNIT_PODS)) == UNITS
             )
 
         wait_for(is_back, timeout=SECONDS, message=lambda: f"all to be as before; seen: {seen}")
