@@ -156,7 +156,11 @@ class Applier:
         """Tell of objects that somebody keeps changing, and look again when they may be put back or left alone."""
         now = _now()
         keys = list(self._wanted.get(owner, ()))
-        told = [contested(str(key), key.namespace) for key in keys if self._contests.is_contested(key, now)]
+        told = [
+            contested(str(key), key.namespace, group=self._kinds[key.kind].group)
+            for key in keys
+            if self._contests.is_contested(key, now)
+        ]
         if told:
             self._report(owner, Trouble("ChangedByOthers", "; ".join(told)))
         else:

@@ -70,9 +70,13 @@ class Contests(Generic[K]):
         return found
 
 
-def contested(what: str, namespace: str) -> str:
-    """Say that somebody keeps changing an object, and how to find out who."""
+def contested(what: str, namespace: str, *, group: str = "") -> str:
+    """Say that somebody keeps changing an object, and how to find out who; `group` is its API group.
+
+    With a group kubectl finds the right kind: two of them may be called CapacityBuffer.
+    """
     kind, _, name = what.partition(" ")
-    command = f"kubectl get {kind.lower()} {name} -n {namespace} -o yaml --show-managed-fields"
+    resource = f"{kind.lower()}.{group}" if group else kind.lower()
+    command = f"kubectl get {resource} {name} -n {namespace} -o yaml --show-managed-fields"
     pace = f"every {CEILING_SECONDS / 2:g} to {CEILING_SECONDS:g} s"
     return f"somebody keeps changing {what}, which is put back {pace} only; {command} tells who"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Generic, Protocol, TypeVar
 
@@ -86,7 +87,7 @@ class HeldRecords(Generic[R]):
         return self._records
 
 
-class LookedOverRecords(HeldRecords[R]):
+class LookedOverRecords(HeldRecords[R], ABC):
     """A sink that looks over all that it holds after each change, once for a list; `_look` is up to a subclass."""
 
     def replace(self, records: Mapping[str, R]) -> None:
@@ -104,5 +105,5 @@ class LookedOverRecords(HeldRecords[R]):
         super().delete(record)
         self._look()
 
-    def _look(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _look(self) -> None: ...

@@ -83,6 +83,10 @@ class TestThePace:
             "kubectl get resourcequota moorage-all -n team-a -o yaml --show-managed-fields tells who"
         )
 
+    def test_the_command_tells_kinds_of_one_name_apart(self) -> None:
+        told = contested("CapacityBuffer web-active", "team-a", group="autoscaling.x-k8s.io")
+        assert "kubectl get capacitybuffer.autoscaling.x-k8s.io web-active -n team-a" in told
+
 
 class Fight:
     """Somebody who undoes at once whatever is written, and counts that."""
@@ -197,7 +201,7 @@ async def test_so_is_any_object_that_is_made_for_a_buffer() -> None:
         assert trouble is not None
         assert (trouble.reason, trouble.message) == (
             "ChangedByOthers",
-            contested("Deployment web-placeholder", "team-a"),
+            contested("Deployment web-placeholder", "team-a", group="apps"),
         )
         applier.forget("owner")
         assert applier.trouble("owner") is None
