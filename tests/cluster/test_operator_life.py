@@ -222,8 +222,10 @@ def test_without_the_right_to_read_pods_it_says_what_to_give(
         namespace=settled,
     )
     account = crds.service_account_kubeconfig(settled, "limited")
-    start_operator("-n", settled, kubeconfig=account, wait=False)
+    operator = start_operator("-n", settled, kubeconfig=account, wait=False)
     ready = wait_for_condition(crds, settled, "nsq/quota", "Ready", "False", "Forbidden", timeout=30)
+    with pytest.raises(urllib.error.HTTPError):  # it does not call itself ready
+        operator.get("/readyz")
     assert 'give the operator\'s ClusterRole list, watch on pods in API group ""' in ready["message"]
     wait_for_condition(crds, settled, "cbuf/buffer", "LimitedByQuotas", "Unknown", "Forbidden")
     wait_for_status(crds, settled, "cbuf/buffer", {"replicas": 180})

@@ -77,7 +77,7 @@ def test_pods_push_placeholders_out_and_the_buffer_fills_up_again(
         cluster.kubectl("scale", "-n", namespace, "deployment/web", "--replicas=3")
         wait_for(
             lambda: len(running(pods_of(cluster, namespace, "app=web"))) == 3,
-            timeout=120,
+            timeout=30,
             message="three pods of the workload",
         )
         wait_for(

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from statistics import median
 
 import pytest
 
@@ -144,8 +143,7 @@ def test_pods_are_created_within_the_timeout_while_the_webhook_is(
     assert [answer.code for answer in answers] == [201] * 5
     seconds = [answer.seconds for answer in answers]
     figure(f"with the webhook {how} a create took at most {max(seconds):.2f} s")
-    # A busy machine makes one or the other late; a timeout that is not kept makes all of them so.
-    assert median(seconds) < TIMEOUT_SECONDS + MARGIN_SECONDS, seconds
+    assert max(seconds) < TIMEOUT_SECONDS + MARGIN_SECONDS, seconds
 
 
 @pytest.fixture

@@ -76,9 +76,9 @@ def units(pool: Pool, cpu: str = "1", **spec: Any) -> Object:
 
 def run_pods(pool: Pool, namespace: str, count: int, *, name: str = "web", cpu: str = "1") -> None:
     pool.plane.apply(deployment(name, replicas=count, cpu=cpu, nodeSelector=pool.selector), namespace=namespace)
-    # A pod that the scheduler has given up for now may be looked at again only after five minutes.
-    wait = ("rollout", "status", f"deployment/{name}", "-n", namespace, "--timeout=400s")
-    pool.plane.kubectl(*wait, timeout=420)
+    # A busy machine takes half a minute; a pod that the scheduler has forgotten would take five.
+    wait = ("rollout", "status", f"deployment/{name}", "-n", namespace, "--timeout=120s")
+    pool.plane.kubectl(*wait, timeout=140)
 
 
 def wait_for_active(
