@@ -35,8 +35,13 @@ class Started:
         self.state.accept(key, uid="1", generation=generation, spec=SPECS[key], described=described)
 
     def read_all(self) -> None:
-        self.found = Workload(pod_spec(cpu="1"))
+        self.find(Workload(pod_spec(cpu="1")))
         self.known.all = View()
+
+    def find(self, what: Workload | Unresolved) -> None:
+        """Have it known what the buffer refers to."""
+        self.found = what
+        self.state.share_out(BUFFER.namespace)
 
 
 @pytest.fixture
@@ -92,7 +97,7 @@ def test_a_kind_that_is_still_being_listed_does_not_write_over_what_is_known_of_
 
 def test_what_is_wrong_is_written_at_once(started: Started) -> None:
     started.accept(BUFFER, described=True)
-    started.found = Unresolved("TemplateNotFound", "there is no PodTemplate unit in namespace team-a")
+    started.find(Unresolved("TemplateNotFound", "there is no PodTemplate unit in namespace team-a"))
     assert reason(started.state.desired(BUFFER)) == "TemplateNotFound"
     started.accept(QUOTA, described=True)
     started.known.all = View(complete=False, trouble=Trouble.FORBIDDEN, message="pods cannot be read")

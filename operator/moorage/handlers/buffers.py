@@ -13,6 +13,7 @@ from moorage.api.capacitybuffer import CapacityBufferSpec
 from moorage.api.capacitybuffer_status import CapacityBufferStatus
 from moorage.api.labels import unit_selector
 from moorage.buffer.holdings import Holding
+from moorage.buffer.life import NO_ADJUSTMENT, Adjustment
 from moorage.buffer.quotas import Asking, Quota, Share, share_out
 from moorage.buffer.size import SizingError
 from moorage.cluster.reference import AnyReference, PodsReference, Reference
@@ -25,6 +26,7 @@ from moorage.status.capacitybuffer import buffer_size, buffer_status, unsized_bu
 from moorage.status.findings import RESOLVING
 from moorage.status.measured import with_measured
 from moorage.status.provisioning import with_adjustment, with_schedule
+from moorage.status.schedule import Scheduled
 from moorage.status.workload import NO_REFERENCE, SHAPE_UNKNOWN, Unresolved, Workload
 
 BufferKey = tuple[str, str]
@@ -43,6 +45,17 @@ class _Known:
     """The spec, or what is wrong with it."""
     reference: AnyReference | None
     created: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """A buffer as it was when room was shared out: a size made of anything newer may be more than its share."""
+
+    found: Workload | Unresolved = NO_REFERENCE
+    in_force: Scheduled | None = None
+    adjustment: Adjustment = NO_ADJUSTMENT
+    problem: str = ""
+    """Why the spec cannot be in force."""
 
 
 class Buffers:
@@ -66,6 +79,8 @@ class Buffers:
         """By namespace and name."""
         self._shares: dict[str, Shares] = {}
         """By namespace."""
+        self._judged: dict[str, dict[str, _Judged]] = {}
+        """By namespace and name, of the buffers whose specs can be read."""
         self._holdings: dict[str, tuple[Holding, ...]] = {}
         """By namespace: what was shared out last."""
         self._unshared: set[str] = set()
@@ -111,6 +126,7 @@ class Buffers:
         if not known:
             self._known.pop(namespace, None)
             self._shares.pop(namespace, None)
+            self._judged.pop(namespace, None)
         self.unshare(namespace)
 
     def unshare(self, namespace: str) -> None:
@@ -125,7 +141,7 @@ class Buffers:
         """Share out anew what the quotas of a namespace leave; return the buffers that get another share than before.
 
         To be called when a buffer, what it refers to, or a quota of the namespace changed; once for many changes, since
-        it looks at all buffers of the namespace.
+        it looks at all buffers of the namespace. Until then status tells what was true when it was called last.
         """
         self._unshared.discard(namespace)
         if namespace not in self._known:
@@ -159,16 +175,21 @@ class Buffers:
         if isinstance(known.spec, str):
             message = f"{known.spec}; the buffer has no size until it is corrected"
             return unsized_buffer_status("InvalidSpec", message, generation=known.generation)
+        judged = self._judged[namespace][name]
+        if judged.in_force is None:
+            return unsized_buffer_status("InvalidSpec", judged.problem, generation=known.generation)
+        found = judged.found
         try:
-            share, found = self._share(namespace, name), self._found((namespace, name), known)
-            in_force = self.lives.scheduled((namespace, name), known.spec)
-            adjustment = self.lives.adjust((namespace, name), in_force.spec, found)
             status = buffer_status(
-                in_force.spec, found, generation=known.generation, share=share, adjustment=adjustment
+                judged.in_force.spec,
+                found,
+                generation=known.generation,
+                share=self._share(namespace, name),
+                adjustment=judged.adjustment,
             )
             if self.measuring is not None and isinstance(found, Workload):
                 status = with_measured(status, found.measured, self.measuring.record((namespace, name)))
-            return with_adjustment(with_schedule(status, in_force, known.spec), adjustment)
+            return with_adjustment(with_schedule(status, judged.in_force, known.spec), judged.adjustment)
         except ValueError as error:
             return unsized_buffer_status("InvalidSpec", str(error), generation=known.generation)
 
@@ -177,12 +198,14 @@ class Buffers:
         return [key for key, _ in sorted(self._all(), key=_first_choice)]
 
     def unit(self, namespace: str, name: str) -> tuple[CapacityBufferSpec, bytes] | None:
-        """Return a buffer's spec and the pod template of a unit as JSON, empty when there is none; None: not known."""
-        known = self._known.get(namespace, {}).get(name)
-        if known is None or isinstance(known.spec, str):
+        """Return a buffer's spec and the pod template of a unit as JSON, empty when there is none.
+
+        None when the buffer is not known, or not yet.
+        """
+        known, judged = self._known.get(namespace, {}).get(name), self._judged.get(namespace, {}).get(name)
+        if known is None or isinstance(known.spec, str) or judged is None:
             return None
-        found = self._found((namespace, name), known)
-        return known.spec, b"" if isinstance(found, Unresolved) else found.encoded
+        return known.spec, b"" if isinstance(judged.found, Unresolved) else judged.found.encoded
 
     def references(self) -> set[AnyReference]:
         """Return everything that buffers refer to."""
@@ -238,35 +261,48 @@ class Buffers:
         return shares if isinstance(shares, Unresolved) else shares.get(name, SHAPE_UNKNOWN)
 
     def _shared(self, namespace: str) -> Shares:
+        judged = self._judged[namespace] = {
+            name: self._judge((namespace, name), known, known.spec)
+            for name, known in self._known[namespace].items()
+            if not isinstance(known.spec, str)
+        }
         rooms = self._rooms(namespace)
         if isinstance(rooms, Unresolved):
             return rooms
         asked: list[Asking] = []
-        for name, known in self._known[namespace].items():
-            found = self._found((namespace, name), known)
-            if isinstance(found, Unresolved) and found.pending and rooms:
+        for name, each in judged.items():
+            if isinstance(each.found, Unresolved) and each.found.pending and rooms:
                 return _OTHERS_PENDING  # it may be served before others, so none can be served yet
-            asked += self._asked((namespace, name), known, found, any_shape=not rooms)
+            asked += self._asked(name, self._known[namespace][name], each, any_shape=not rooms)
         shares = share_out(rooms, asked)
         self._holdings[namespace] = tuple(
             Holding(each.name, shares[each.name].units, each.unit, each.facts) for each in asked
         )
         return shares
 
-    def _asked(self, key: BufferKey, known: _Known, found: Workload | Unresolved, *, any_shape: bool) -> list[Asking]:
+    def _judge(self, key: BufferKey, known: _Known, spec: CapacityBufferSpec) -> _Judged:
+        found = self._found(key, known)
+        try:
+            in_force = self.lives.scheduled(key, spec)
+            return _Judged(found, in_force, self.lives.adjust(key, in_force.spec, found))
+        except ValueError as error:
+            return _Judged(found, problem=str(error))
+
+    @staticmethod
+    def _asked(name: str, known: _Known, judged: _Judged, *, any_shape: bool) -> list[Asking]:
         """Return what a buffer asks quotas for: nothing while it has no size, or no shape and that matters."""
-        if isinstance(known.spec, str) or isinstance(found, Unresolved):
+        found = judged.found
+        if isinstance(known.spec, str) or isinstance(found, Unresolved) or judged.in_force is None:
             return []
         template = found.template or (PodSpec() if any_shape else None)
         if template is None:
             return []
         try:
-            in_force = self.lives.scheduled(key, known.spec).spec
-            size = buffer_size(in_force, found, adjustment=self.lives.adjust(key, in_force, found))
+            size = buffer_size(judged.in_force.spec, found, adjustment=judged.adjustment)
             if isinstance(size, SizingError):
                 return []
             priority = known.spec.priority or 0
-            return [asking(key[1], template, units=size.replicas, priority=priority, created=known.created)]
+            return [asking(name, template, units=size.replicas, priority=priority, created=known.created)]
         except ValueError:
             return []
 

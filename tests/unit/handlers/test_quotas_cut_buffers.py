@@ -53,6 +53,12 @@ class Team:
         assert status is not None
         return status.replicas
 
+    def unit(self, name: str) -> dict[str, str]:
+        status = self.state.buffers.status(TEAM, name)
+        assert status is not None
+        assert status.sizing is not None
+        return dict(status.sizing.unit)
+
     def limited(self, name: str) -> tuple[str, str]:
         status = self.state.buffers.status(TEAM, name)
         assert status is not None
@@ -132,6 +138,37 @@ class TestWhichQuotas:
         assert team.replicas("web") == 9
         team.quota(pods="4")
         assert team.replicas("web") == 4
+
+
+class TestBetweenTwoRounds:
+    """What quotas leave is shared out anew soon after a change, not at once; status may be looked at in between."""
+
+    @pytest.fixture
+    def later(self, team: Team) -> Team:
+        team.native(cpu="5")
+        team.buffer("web", 9)
+        team.state.share_soon = lambda _: None
+        return team
+
+    def test_a_unit_that_grew_is_not_counted_as_often_as_the_smaller_one(self, later: Team) -> None:
+        assert later.replicas("web") == 5
+        later.found["web"] = Workload(pod_spec(cpu="2"))
+        assert later.replicas("web") == 5, "five units of the old shape, which have room"
+        assert later.unit("web") == {"cpu": "1"}
+        later.state.share_out(TEAM)
+        assert (later.replicas("web"), later.unit("web")) == (2, {"cpu": "2"})
+
+    def test_of_a_workload_that_was_just_found_it_is_not_said_that_it_has_no_template(self, team: Team) -> None:
+        team.state.share_soon = lambda _: None
+        team.found["web"] = PENDING
+        team.buffer("web", 9)
+        team.state.share_out(TEAM)
+        team.found["web"] = Workload(pod_spec(cpu="1"))
+        status = team.state.buffers.status(TEAM, "web")
+        assert status is not None
+        assert [(each.type, each.reason) for each in status.conditions] == [("Ready", RESOLVING)]
+        team.state.share_out(TEAM)
+        assert team.limited("web") == ("False", "quotas leave room for all 9 units")
 
 
 class TestTheOrder:
