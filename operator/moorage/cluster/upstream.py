@@ -58,12 +58,12 @@ class Upstream:
         """Watch our objects while they are served in this version."""
         sinks = {place: OwnedSink(self._objects) for place in self._places}
         async with self._feeding(kind, sinks) as feeds:
-            for feed in feeds:
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(feed.wait_synced(), LOOK_AGAIN_SECONDS)
             while True:
-                self._settle(kind, _refusal(feeds, kind))
-                await asyncio.sleep(LOOK_AGAIN_SECONDS)
+                await _wait_for_first_lists(feeds)
+                # Before that, what was made before a restart would be taken for what is still to be made.
+                if all(feed.synced or feed.refusal is not None for feed in feeds):
+                    self._settle(kind, _refusal(feeds, kind))
+                    await asyncio.sleep(LOOK_AGAIN_SECONDS)
                 with contextlib.suppress(ClusterError):
                     if await self._version() != kind.version:
                         break
@@ -113,6 +113,13 @@ class Upstream:
             self.served, self.kind, self.refusal = served, kind, refusal
             logger.info("%s is %s", GROUP, f"served as {kind.version}" if kind is not None else "not served")
             self._changed()
+
+
+async def _wait_for_first_lists(feeds: Iterable[Feed[OwnedObject]]) -> None:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(LOOK_AGAIN_SECONDS):
+            for feed in feeds:
+                await feed.wait_synced()
 
 
 def _refusal(feeds: Iterable[Feed[OwnedObject]], kind: Kind) -> str:
