@@ -12,7 +12,7 @@ import yaml
 from moorage.admission.certificate_store import CONFIGURATION
 from moorage.admission.webhook import PATH
 from tests.cluster.native import our_quota
-from tests.cluster.objects import condition, pod
+from tests.cluster.objects import condition, pod, status_in
 from tests.cluster.rest import Object, Rest
 from tests.controlplane.ports import ReservedPort
 from tests.controlplane.waiting import wait_for
@@ -95,8 +95,7 @@ def limit(rest: Rest, namespace: str, name: str = "team", *, enforcement: str = 
 
 
 def status_of(rest: Rest, namespace: str, name: str) -> Mapping[str, Any]:
-    status: Object = rest.get(namespace, "NamespaceQuota", name, OURS).require().get("status", {})
-    return status
+    return status_in(rest.get(namespace, "NamespaceQuota", name, OURS).require())
 
 
 def wait_for_used(rest: Rest, namespace: str, expected: Mapping[str, str], name: str = "team") -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from moorage.quantity import parse_nano
 from tests.cluster.crds import OURS
+from tests.cluster.objects import status_in
 from tests.cluster.rest import Object, Rest
 from tests.controlplane.waiting import wait_for
 
@@ -34,8 +35,7 @@ def native_status(rest: Rest, namespace: str, name: str) -> Object:
 
 
 def our_status(rest: Rest, namespace: str, name: str) -> Object:
-    status: Object = rest.get(namespace, NSQ, name, OURS).require().get("status") or {}
-    return status
+    return status_in(rest.get(namespace, NSQ, name, OURS).require())
 
 
 def ask_for_recount(rest: Rest, namespace: str, name: str) -> None:

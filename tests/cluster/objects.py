@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from moorage.api import GROUP
 from tests.cluster.rest import rest_client
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.waiting import wait_for
@@ -20,6 +21,8 @@ KINDS = {
     "hpa": ("HorizontalPodAutoscaler", "autoscaling/v2"),
 }
 """What tests look at again and again, by the short name; other kinds are looked at with kubectl."""
+_NEVER_KNOWN = ("NodesNotWatched",)
+"""Reasons of conditions that stay Unknown."""
 
 
 def quota(name: str = "quota", **spec: Any) -> Object:
@@ -78,8 +81,18 @@ def condition(status: Mapping[str, Any], kind: str) -> Object:
     return next((dict(each) for each in status.get("conditions", ()) if each["type"] == kind), {})
 
 
+def status_in(found: Mapping[str, Any]) -> Object:
+    """Return the status of an object; empty while it tells of an older spec than the object has now.
+
+    What was true of the old spec is often what is waited for with the new one, and would end the wait too soon.
+    """
+    status = dict(found.get("status") or {})
+    is_ours = str(found["apiVersion"]).startswith(f"{GROUP}/")
+    return {} if is_ours and status.get("observedGeneration") != found["metadata"]["generation"] else status
+
+
 def status_of(cluster: Cluster, namespace: str, resource: str) -> Object:
-    """Return the status of an object such as `nsq/quota`."""
+    """Return the status of an object such as `nsq/quota`; empty while it tells of an older spec."""
     with _looking(cluster, namespace, resource) as look:
         return look()
 
@@ -92,11 +105,11 @@ def _looking(cluster: Cluster, namespace: str, resource: str) -> Iterator[Callab
     """
     short, _, name = resource.partition("/")
     if short not in KINDS or not name:
-        yield lambda: dict(cluster.get("-n", namespace, resource).get("status", {}))
+        yield lambda: status_in(cluster.get("-n", namespace, resource))
         return
     kind, version = KINDS[short]
     with rest_client(cluster.kubeconfig) as rest:
-        yield lambda: dict(rest.get(namespace, kind, name, version).require().get("status", {}))
+        yield lambda: status_in(rest.get(namespace, kind, name, version).require())
 
 
 def pods_of(cluster: Cluster, namespace: str, selector: str) -> list[Object]:
@@ -144,6 +157,35 @@ def wait_for_condition(
 
         wait_for(settled, timeout=timeout, message=lambda: f"{resource} {kind}={status} ({reason}); it has {seen}")
     return seen
+
+
+def wait_for_rest(cluster: Cluster, namespace: str, *resources: str) -> dict[str, str]:
+    """Wait until nothing about objects of ours is left to be written, and return their versions.
+
+    kopf's note may come after the status. A condition that is Unknown tells of something that is still being looked at,
+    such as the workloads of a namespace: once it is known, there is one more write.
+    """
+    seen: dict[str, Object] = {}
+
+    def is_at_rest(found: Object) -> bool:
+        status = status_in(found)
+        return (
+            "moorage.dev/last-handled-configuration" in found["metadata"].get("annotations", {})
+            and bool(status)
+            and all(each["status"] != "Unknown" or each["reason"] in _NEVER_KNOWN for each in status["conditions"])
+        )
+
+    def rest() -> bool:
+        seen.update({each: cluster.get("-n", namespace, each) for each in resources})
+        return all(map(is_at_rest, seen.values()))
+
+    wait_for(rest, timeout=SETTLE_SECONDS, message=lambda: f"nothing left to be written: {seen}")
+    return {each: found["metadata"]["resourceVersion"] for each, found in seen.items()}
+
+
+def versions(cluster: Cluster, namespace: str, *resources: str) -> dict[str, str]:
+    """Return the version of each of these objects: another one, and somebody has written to it."""
+    return {each: cluster.get("-n", namespace, each)["metadata"]["resourceVersion"] for each in resources}
 
 
 def _contains(value: Any, expected: Any) -> bool:

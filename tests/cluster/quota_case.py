@@ -323,7 +323,7 @@ class CasePlay:
         """A name that nothing tracks is missing in both, and ours says so."""
         for name in self._quotas:
             self._wait(
-                lambda name=name: condition(our_status(self._rest, self._ns, name), "Ready")["status"] == "False",
+                lambda name=name: condition(our_status(self._rest, self._ns, name), "Ready").get("status") == "False",
                 lambda name=name: f"our {name} not to be ready; it says {our_status(self._rest, self._ns, name)}",
             )
             ours = our_status(self._rest, self._ns, name)

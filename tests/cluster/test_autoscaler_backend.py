@@ -18,6 +18,7 @@ from tests.cluster.objects import (
     sizing,
     status_of,
     wait_for_condition,
+    wait_for_rest,
     wait_for_status,
 )
 from tests.cluster.recorded import written
@@ -354,6 +355,7 @@ class TestTheEnd:
             status = wait_for_condition(
                 cluster, namespace, "cbuf/buffer", "StandbyUnsupported", "False", "ResumeFaster"
             )
+            wait_for_rest(cluster, namespace, "cbuf/buffer")
             before = _versions(cluster, namespace)
             operator.stop()
             operator.start_and_wait()

@@ -9,8 +9,6 @@ from collections.abc import Callable
 import pytest
 
 from tests.cluster.objects import (
-    SETTLE_SECONDS,
-    Object,
     buffer,
     deployment,
     pod,
@@ -18,7 +16,9 @@ from tests.cluster.objects import (
     quota,
     sizing,
     status_of,
+    versions,
     wait_for_condition,
+    wait_for_rest,
     wait_for_status,
 )
 from tests.cluster.policies import wait_until_judged
@@ -50,32 +50,19 @@ def _wait_until_counted(cluster: Cluster, namespace: str) -> None:
     wait_for_status(cluster, namespace, "cbuf/buffer", {"replicas": 180})
 
 
-def _settled_version(cluster: Cluster, namespace: str, resource: str) -> str:
-    """Return the version of an object once what kopf notes in it is written too, which may be after the status."""
-    seen: Object = {}
-
-    def noted() -> bool:
-        seen.update(cluster.get("-n", namespace, resource)["metadata"])
-        return "moorage.dev/last-handled-configuration" in seen.get("annotations", {})
-
-    wait_for(noted, timeout=SETTLE_SECONDS, message=lambda: f"kopf's note in {resource}: {seen}")
-    return str(seen["resourceVersion"])
-
-
 def test_a_restart_writes_nothing_when_nothing_changed(
     crds: Cluster, settled: str, start_operator: StartOperator
 ) -> None:
     operator = start_operator("-n", settled)
     _wait_until_counted(crds, settled)
-    before = {each: _settled_version(crds, settled, each) for each in ("nsq/quota", "cbuf/buffer")}
+    before = wait_for_rest(crds, settled, "nsq/quota", "cbuf/buffer")
     operator.stop()
     assert operator.returncode == 0
     operator.start_and_wait()
     # A later change shows that the restarted operator has been through both objects.
     crds.apply(quota("later", hard={"pods": 1000}, buffers="Ignore"), namespace=settled)
     wait_for_status(crds, settled, "nsq/later", {"used": {"pods": "2"}})
-    after = {each: crds.get("-n", settled, each)["metadata"]["resourceVersion"] for each in before}
-    assert after == before
+    assert versions(crds, settled, *before) == before
 
 
 def test_a_buffer_that_quotas_cut_is_never_larger_while_they_are_read_again(
@@ -88,13 +75,12 @@ def test_a_buffer_that_quotas_cut_is_never_larger_while_they_are_read_again(
     operator = start_operator("-n", namespace)
     wait_for_status(crds, namespace, "cbuf/first", {"replicas": 5})
     wait_for_status(crds, namespace, "cbuf/second", {"replicas": 4})
-    cut = ("cbuf/first", "cbuf/second")
-    before = {each: crds.get("-n", namespace, each)["metadata"]["resourceVersion"] for each in cut}
+    before = wait_for_rest(crds, namespace, "cbuf/first", "cbuf/second")
     operator.kill()
     operator.start_and_wait()
     crds.apply(buffer("third", **unit, replicas=1), namespace=namespace)
     wait_for_status(crds, namespace, "cbuf/third", {"replicas": 0})
-    assert {each: crds.get("-n", namespace, each)["metadata"]["resourceVersion"] for each in before} == before
+    assert versions(crds, namespace, *before) == before
 
 
 def test_what_happened_while_it_was_down_is_caught_up(
