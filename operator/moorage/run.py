@@ -21,7 +21,6 @@ from moorage.cluster.autoscalers import Autoscalers
 from moorage.cluster.client import Client
 from moorage.cluster.credentials import Credentials
 from moorage.cluster.definitions import Definitions
-from moorage.cluster.errors import ClusterError
 from moorage.cluster.events import EventWriter
 from moorage.cluster.feed import Feed, Pace
 from moorage.cluster.history import History
@@ -41,6 +40,7 @@ from moorage.handlers.nodes import Nodes
 from moorage.handlers.operator import BUFFERS, GROUP, KINDS, QUOTAS, VERSION, OperatorState, key_of, registry, settings
 from moorage.handlers.presence import Presence
 from moorage.handlers.provisioning import Limits, Provisioning
+from moorage.handlers.prune import Pruner
 from moorage.handlers.quotas import Quotas
 from moorage.handlers.rooms import Rooms
 from moorage.handlers.watches import Watches
@@ -186,6 +186,9 @@ class Operator:
         )
         self.rooms.awaits_quotas = self.expected.awaits
         self.rooms.awaits_buffers = self.state.awaits_buffers = self.expected_buffers.awaits
+        self.pruner = Pruner(
+            self.client, self.state, namespaces=options.namespaces, interval_seconds=options.prune_interval
+        )
         self.kopf = EmbeddedKopf(
             registry(self.credentials),
             settings(),
@@ -234,7 +237,7 @@ class Operator:
                     group.create_task(self._share_out_rooms(), name="rooms"),
                     group.create_task(self.expected.run(), name="expected quotas"),
                     group.create_task(self.expected_buffers.run(), name="expected buffers"),
-                    group.create_task(self._prune(), name="prune"),
+                    group.create_task(self.pruner.run(), name="prune"),
                 ]
                 if self.webhook is not None:
                     others.append(group.create_task(self.webhook.run(), name="webhook"))
@@ -389,26 +392,3 @@ class Operator:
                 for key in self.state.quotas.unsettled():
                     self.state.writer.mark(key_of(QUOTAS, *key))
             await asyncio.sleep(0.1)
-
-    async def _prune(self) -> None:
-        """Forget objects whose deletion fell into a gap of kopf's watch."""
-        while True:
-            await asyncio.sleep(self.options.prune_interval)
-            for plural in KINDS:
-                for namespace in self.options.namespaces or (None,):
-                    try:
-                        await self._forget_gone(plural, namespace)
-                    except ClusterError as error:
-                        logger.warning("%s could not be listed, which will be tried again: %s", plural, error)
-
-    async def _forget_gone(self, plural: str, namespace: str | None) -> None:
-        known = {
-            key: uid
-            for key, uid in self.state.known().items()
-            if key.plural == plural and namespace in (None, key.namespace)
-        }
-        place = f"/namespaces/{namespace}" if namespace else ""
-        found = await self.client.get(f"/apis/{GROUP}/{VERSION}{place}/{plural}")
-        metas = [item["metadata"] for item in found["items"]]
-        alive = {key_of(plural, meta["namespace"], meta["name"]): meta["uid"] for meta in metas}
-        self.state.remove_gone(known, alive)
