@@ -184,7 +184,7 @@ class Operator:
             (f"/apis/{GROUP}/{VERSION}{place}/{BUFFERS}" for place in places),
             arrived=lambda key: self.state.knows(key_of(BUFFERS, *key)),
         )
-        self.rooms.awaits_quotas = self.expected.awaits
+        quotas.awaited = self.expected.awaits
         self.rooms.awaits_buffers = self.state.awaits_buffers = self.expected_buffers.awaits
         self.pruner = Pruner(
             self.client, self.state, namespaces=options.namespaces, interval_seconds=options.prune_interval
@@ -358,11 +358,17 @@ class Operator:
     async def _share_out_rooms(self) -> None:
         await self.rooms.run(share_out=self.state.share_out, namespaces=self.state.buffers.namespaces)
 
+    def _look_at_all_quotas(self, *, prove: bool) -> None:
+        for namespace, name in self.state.quotas:
+            self.state.writer.mark(key_of(QUOTAS, namespace, name))
+        for namespace in {namespace for namespace, _ in self.state.quotas}:
+            self.enforcer.look(namespace, prove=prove)
+
     async def _look_again(self) -> None:
         """Tell the quotas concerned when a resource becomes known, or is not known any more."""
         views: Mapping[tuple[str, str | None], View] = {}
         settled, look_at_native, classes = False, 0.0, self.ledger.names_of_classes
-        holdings_known, listed = False, [False for _ in self.native_feeds]
+        holdings_known, none_awaited, listed = False, False, [False for _ in self.native_feeds]
         while True:
             if (listed_now := [feed.synced for feed in self.native_feeds]) != listed:
                 listed = listed_now
@@ -378,11 +384,12 @@ class Operator:
                 for namespace in {key[0] for key in self.ledger.quotas_counting({DEVICE_CLAIMS})}:
                     self.enforcer.look(namespace, prove=False)
                     self.provisioning.look_again(namespace, at_all=True)
+            if not none_awaited and self.expected.missing == 0:
+                none_awaited = True
+                self._look_at_all_quotas(prove=True)
             if not holdings_known and self.expected_buffers.missing == 0 and self.provisioning.synced:
                 holdings_known = True
-                for namespace, name in self.state.quotas:
-                    self.state.writer.mark(key_of(QUOTAS, namespace, name))
-                    self.enforcer.look(namespace, prove=False)
+                self._look_at_all_quotas(prove=False)
             if self.watches.view(PODS).complete and not settled:
                 settled = True
                 gc.collect()

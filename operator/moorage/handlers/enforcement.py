@@ -175,12 +175,17 @@ class Enforcer:
                 return False
         return True
 
-    def not_by_class(self, namespace: str) -> frozenset[str]:
-        """Return the resources of which the API server counts placeholders of a namespace like any pod."""
+    def not_by_class(self, namespace: str) -> frozenset[str] | None:
+        """Return the resources of which the API server counts placeholders of a namespace like any pod.
+
+        None while that is not known.
+        """
         found: set[str] = set()
         for name in self._quotas.names(namespace):
             if (rules := self._plans.rules((namespace, name))) is not None:
-                found |= not_by_class(rules.hard, self._quotas.claimed(namespace, name) or ())
+                if (claimed := self._quotas.claimed(namespace, name)) is None:
+                    return None
+                found |= not_by_class(rules.hard, claimed)
         return frozenset(found)
 
     def _is_settling(self, key: QuotaKey) -> bool:
@@ -191,6 +196,8 @@ class Enforcer:
         return now - self._since[key] < SETTLING_SECONDS
 
     def _totals(self, key: QuotaKey) -> Sequence[Means]:
+        if self._quotas.claimed(*key) is None:
+            return (Means("", "TotalsNotInForce", "what claims for devices count for is being read"),)
         plans = [each for each in self._plans.totals(key) if each.projection is not None]
         if not plans:
             return ()

@@ -19,7 +19,7 @@ from moorage.handlers.provisioning import Provisioning
 from moorage.handlers.quotas import Quotas
 from moorage.quota.ledger import Ledger
 from moorage.status.findings import is_provisional
-from moorage.status.presence import NO_UNIT, with_presence
+from moorage.status.presence import NO_UNIT, Sighting, Unseen, with_presence
 
 GROUP, VERSION = "moorage.dev", "v1alpha1"
 QUOTAS, BUFFERS = "namespacequotas", "capacitybuffers"
@@ -156,6 +156,8 @@ class OperatorState:
             if self.writer.held(key).get("buffered") and self._buffers_are_pending(key.namespace):
                 self._wait(key)
                 return None
+            if key in self._described and self.quotas.awaited(key.namespace):
+                return None  # with the last quota of its namespace all of them are looked at
             status = self.quotas.desired(key.namespace, key.name)
         else:
             if self.knows(key) and not self.buffers.is_shared(key.namespace):
@@ -174,9 +176,18 @@ class OperatorState:
             status = self.provisioning.complete((namespace, name), spec, template, status)
         if status is not None and self.presence is not None:
             has_unit = unit is not None and bool(unit[1])
-            seen = self.presence.seen((namespace, name)) if has_unit else NO_UNIT
+            seen = self._seen((namespace, name)) if has_unit else NO_UNIT
             status = with_presence(status, seen, generation=status.observed_generation)
         return msgspec.to_builtins(status) if status is not None else None
+
+    def _seen(self, key: tuple[str, str]) -> Sighting | Unseen:
+        """Return what the last look tells of the units that are sought now."""
+        assert self.presence is not None
+        seen = self.presence.seen(key)
+        sought = self.provisioning.sought(key) if self.provisioning is not None else None
+        if isinstance(seen, Unseen) or sought is None:
+            return seen
+        return seen.of(sought.shape, active=sought.allocation.active, standby=sought.allocation.standby)
 
     def buffer_changed(self, namespace: str, name: str) -> None:
         """Have a buffer looked at again for a reason that is not in its spec."""

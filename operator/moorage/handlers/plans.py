@@ -86,6 +86,8 @@ class Plans:
             return None
         given = None
         if not self.has_mutating_policies and self.rules(key) is not None:
+            if self._quotas.awaited(key[0]):
+                return None  # which of several quotas makes it, and of what, is known with the last one
             given = self._quotas.defaults(*key)
         return LimitRangePlan(Owner(*key, uid), given if given is not None and not given.is_empty else None)
 

@@ -69,6 +69,11 @@ class Sought:
     word: Word
     """What the autoscaler says of nodes for them."""
 
+    @property
+    def shape(self) -> tuple[object, ...]:
+        """All that the shape of a unit is made of."""
+        return self.encoded, self.plan.dedicated, self.plan.placement
+
 
 @dataclass(slots=True)
 class _Buffer:
@@ -111,8 +116,8 @@ class Provisioning:
         """Called when other units of a buffer should be there than before."""
         self.holdings_changed: Callable[[str], None] = lambda _: None
         """Called with a namespace whose placeholders shall be others."""
-        self.not_held: Callable[[str], frozenset[str]] = lambda _: frozenset()
-        """Returns the resources that placeholders of a namespace must not hold."""
+        self.not_held: Callable[[str], frozenset[str] | None] = lambda _: frozenset()
+        """Returns the resources that placeholders of a namespace must not hold; None: not known yet."""
         self.may_grow: Callable[[str], bool] = lambda _: True
         """Whether the quotas of a namespace have room yet for all placeholders that shall be there."""
         self.objects = OwnedObjects()
@@ -179,7 +184,10 @@ class Provisioning:
             return None
         if status.active is None or status.standby is None or not template:
             return status  # without a size, what was made stays as it is
-        plan = self._plan(known, spec, template)
+        not_held = self.not_held(key[0])
+        if not_held is None:
+            return None
+        plan = self._plan(known, spec, template, not_held)
         previous, known.choice = known.choice, self._choose(known, spec, plan, standby=status.standby.replicas > 0)
         if known.choice is None:
             known.choice = previous
@@ -264,7 +272,8 @@ class Provisioning:
             known.holding = holding
             self.holdings_changed(known.owner.namespace)
 
-    def _plan(self, known: _Buffer, spec: CapacityBufferSpec, template: bytes) -> Plan:
+    @staticmethod
+    def _plan(known: _Buffer, spec: CapacityBufferSpec, template: bytes, not_held: frozenset[str]) -> Plan:
         return Plan(
             known.owner,
             msgspec.json.decode(template),
@@ -272,7 +281,7 @@ class Provisioning:
             dedicated=bool(spec.dedicated),
             preload_images=bool(spec.preload_images),
             placement=spec.placement or "Template",
-            not_held=self.not_held(known.owner.namespace),
+            not_held=not_held,
         )
 
     def _choose(self, known: _Buffer, spec: CapacityBufferSpec, plan: Plan, *, standby: bool) -> Choice | None:

@@ -69,6 +69,8 @@ class Quotas:
         """Returns what is known of the workloads of a namespace; None while nobody looks at any."""
         self.holdings: Callable[[str], Sequence[Holding]] = lambda _: ()
         """Returns what the buffers of a namespace hold, as far as that is known."""
+        self.awaited: Callable[[str], bool] = lambda _: False
+        """Whether there may be quotas of a namespace that have not been taken in."""
         self.enforcement: Callable[[QuotaKey], Enforcement] | None = None
         """Returns how the enforcement of a quota stands; None while nobody enforces any."""
         self._ledger = ledger

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from moorage.buffer.quotas import Quota, without_placeholders
 from moorage.cluster.feed import Feed
 from moorage.handlers.quotas import Quotas
 from moorage.quota.ledger import Ledger
-from moorage.quota.names import PODS
+from moorage.quota.names import COUNT_PODS, PODS, counted
 from moorage.quota.native import NativeQuota
 from moorage.quota.scopes import ScopeFacts
 from moorage.quota.usage import ObjectUse
 from moorage.status.findings import RESOLVING
-from moorage.status.namespacequota import View, known_names
+from moorage.status.namespacequota import QuotaRules, View, known_names
 from moorage.status.workload import Unresolved
 
 _LOOK_SECONDS = 0.1
@@ -37,8 +38,6 @@ class Rooms:
         *,
         native: Sequence[Feed[NativeQuota]] = (),
     ) -> None:
-        self.awaits_quotas: Callable[[str], bool] = lambda _: False
-        """Whether there may be NamespaceQuotas of a namespace that have not been taken in."""
         self.awaits_buffers: Callable[[str], bool] = lambda _: False
         """Whether there may be buffers of a namespace that have not been taken in."""
         self._quotas = quotas
@@ -50,24 +49,39 @@ class Rooms:
     def of(self, namespace: str) -> Sequence[Quota] | Unresolved:
         """Return the quotas of a namespace, or why they are not known.
 
-        Names whose usage is not known limit nothing, but for pods that are just being listed: those are waited for.
+        What pods count for is waited for: a buffer that nothing limits meanwhile would be asked for whole. Other names
+        limit no buffer. Quotas that were read once go on to limit while the API server refuses to tell more of them.
         """
         for feed in self._native:
             if feed.path in ("/api/v1/resourcequotas", f"/api/v1/namespaces/{namespace}/resourcequotas"):
-                if feed.refusal is not None:
+                if feed.refusal is not None and not feed.synced:
                     rule = 'give the operator\'s ClusterRole list, watch on resourcequotas in API group ""'
                     return Unresolved("Forbidden", f"resourcequotas cannot be read: {feed.refusal}; {rule}")
                 if not feed.synced:
                     return _BEING_READ
-        if self.awaits_quotas(namespace):
+        if self._quotas.awaited(namespace):
             return _BEING_READ
         rooms = [*self._of_native(namespace), *self._of_ours(namespace)]
-        pods = self._views(PODS, namespace)
-        if not rooms or pods.trouble is not None:
+        if not rooms:
             return rooms
+        return self._unread(namespace) or rooms
+
+    def _unread(self, namespace: str) -> Unresolved | None:
+        """Return what of pods, and of claims where they count like pods, is not known yet."""
+        pods = self._views(PODS, namespace)
         if not pods.complete:
+            return _BEING_READ if pods.trouble is None else replace(_BEING_READ, message=pods.message)
+        names = self._names_of_pods(namespace)
+        if COUNT_PODS in names and not pods.finished_too:
             return _BEING_READ
-        return rooms
+        views = (self._views(each, namespace) for each in _resources(names))
+        return _BEING_READ if any(not view.complete and view.trouble is None for view in views) else None
+
+    def _names_of_pods(self, namespace: str) -> set[str]:
+        """Return the names that limit buffers: those for which pods count, whatever else does."""
+        limiting = (self._limiting(namespace, name) for name in self._quotas.names(namespace))
+        names = {name for rules in limiting if rules is not None for name in rules.hard}
+        return {name for name in names if (what := counted(name)) is not None and PODS in what.resources}
 
     def changed(self, namespace: str) -> None:
         """Note that the quotas of a namespace, or what is used of them, changed."""
@@ -101,7 +115,8 @@ class Rooms:
             await asyncio.sleep(max(_LOOK_SECONDS, (loop.time() - began) * _SHARE))
 
     def _state_of(self, namespace: str) -> object:
-        return self._views(PODS, namespace).complete, self.awaits_quotas(namespace)
+        views = [self._views(each, namespace) for each in (PODS, *sorted(_resources(self._names_of_pods(namespace))))]
+        return [(view.complete, view.finished_too) for view in views], self._quotas.awaited(namespace)
 
     def _of_native(self, namespace: str) -> Iterator[Quota]:
         ours = self._quotas.names(namespace)
@@ -114,12 +129,16 @@ class Rooms:
 
     def _of_ours(self, namespace: str) -> Iterator[Quota]:
         for name in self._quotas.names(namespace):
-            rules = self._quotas.rules(namespace, name)
-            if rules is not None and rules.counts_buffers and rules.is_enforced:
+            if (rules := self._limiting(namespace, name)) is not None:
                 known = known_names(rules, lambda resource: self._views(resource, namespace))
                 hard = {resource: rules.hard[resource] for resource in known}
                 used = self._ledger.usage(namespace, name).without_placeholders().used
                 yield Quota(f"NamespaceQuota {name}", hard, used, frozenset(rules.terms.requirements))
+
+    def _limiting(self, namespace: str, name: str) -> QuotaRules | None:
+        """Return what a quota says, if it limits buffers."""
+        rules = self._quotas.rules(namespace, name)
+        return rules if rules is not None and rules.counts_buffers and rules.is_enforced else None
 
     def _placeholders(self, namespace: str) -> list[ObjectUse]:
         return [
@@ -127,6 +146,11 @@ class Rooms:
             for use in self._ledger.objects(PODS, namespace).values()
             if isinstance(use.shape.facts, ScopeFacts) and use.shape.facts.is_placeholder
         ]
+
+
+def _resources(names: Iterable[str]) -> set[str]:
+    """Return the resources whose objects count for names."""
+    return {resource for name in names if (what := counted(name)) is not None for resource in what.resources}
 
 
 _BEING_READ = Unresolved(RESOLVING, "the quotas of the namespace and its pods are being read", pending=True)

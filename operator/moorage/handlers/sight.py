@@ -26,6 +26,8 @@ class Wish:
     unit: Unit
     active: int
     standby: int
+    shape: tuple[object, ...] = ()
+    """All that the shape of the unit is made of."""
     standby_of: str = ""
     """The upstream object, as `namespace/name`, for which standby nodes are kept."""
     placeholders: str = ""
@@ -172,6 +174,7 @@ class Sight:
             group=_main_group(places, nodes) if memory.outlook.feasible else "",
             word=wish.word,
             taken=memory.active.taken + memory.standby.taken,
+            shape=wish.shape,
         )
 
 

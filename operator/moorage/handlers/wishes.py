@@ -62,6 +62,7 @@ class Wishes:
             self._unit(key, sought),
             sought.allocation.active,
             sought.allocation.standby,
+            shape=sought.shape,
             standby_of=f"{owner.namespace}/{owner.named(Tier.STANDBY.value)}",
             placeholders=holders,
             word=sought.word,
@@ -75,7 +76,7 @@ class Wishes:
 
     def _unit(self, key: BufferKey, sought: Sought) -> Unit:
         plan = sought.plan
-        made_of = (sought.encoded, plan.dedicated, plan.placement)
+        made_of = sought.shape
         held = self._units.get(key)
         if held is None or held[0] != made_of:
             held = self._units[key] = (made_of, unit_of(plan.owner.namespace, unit_template(plan)["template"]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -56,6 +56,17 @@ class Sighting:
     """Whether an autoscaler that does not tell has had time enough to make a node that holds a unit."""
     taken: int = 0
     """Units that pods have taken since the look before; status does not show it."""
+    shape: tuple[object, ...] = ()
+    """All that the shape of the units is made of that were looked for."""
+
+    def of(self, shape: tuple[object, ...], *, active: int, standby: int) -> Sighting | Unseen:
+        """Return what this look tells of units that may have been asked for after it.
+
+        It found no more of them than it looked for, so of more units it tells of too few rather than too many.
+        """
+        if shape != self.shape:
+            return Unseen("NodesUnknown", "nodes and pods are being looked at for units of another shape than before")
+        return replace(self, active=replace(self.active, wanted=active), standby=replace(self.standby, wanted=standby))
 
 
 @dataclass(frozen=True, slots=True)

@@ -242,3 +242,31 @@ def test_a_buffer_without_a_size_is_not_provisioned() -> None:
     status = written(seen(), unsized_buffer_status("NoSize", "no size", generation=3))
     assert told(status, "Provisioned")[:2] == ("False", "NotReadyForProvisioning")
     assert "nodes" not in status
+
+
+class TestALookThatWasMadeForOtherUnits:
+    """Between a change of the size and the next look, which is a quarter of a second later at least."""
+
+    def test_a_buffer_that_grew_is_not_full(self) -> None:
+        grown = seen(active=(60, 60, 0), standby=(0, 0, 0)).of((), active=120, standby=0)
+        status = written(grown, sized(120, 0))
+        assert status["readyReplicas"] == 60
+        provisioned = next(each for each in status["conditions"] if each["type"] == "Provisioned")
+        assert (provisioned["status"], provisioned["reason"]) == ("False", "RequiresNewCapacity")
+        assert provisioned["message"] == "60 of 120 active units are there"
+
+    def test_one_that_shrank_still_is(self) -> None:
+        status = written(seen(active=(60, 60, 0), standby=(0, 0, 0)).of((), active=30, standby=0), sized(30, 0))
+        assert (status["readyReplicas"], status["active"]["readyReplicas"]) == (30, 30)
+        provisioned = next(each for each in status["conditions"] if each["type"] == "Provisioned")
+        assert (provisioned["status"], provisioned["message"]) == ("True", "all 30 active units are there")
+
+    def test_of_units_of_another_shape_nothing_is_known(self) -> None:
+        unknown = seen().of((b"a larger unit",), active=60, standby=120)
+        assert isinstance(unknown, Unseen)
+        status = written(unknown, sized(60, 120))
+        assert {each["type"]: each["status"] for each in status["conditions"]} == {
+            "Provisioned": "Unknown",
+            "Infeasible": "Unknown",
+        }
+        assert not is_provisional(status), "the new size is told at once"
