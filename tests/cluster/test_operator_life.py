@@ -53,15 +53,18 @@ def _wait_until_counted(cluster: Cluster, namespace: str) -> None:
 def test_a_restart_writes_nothing_when_nothing_changed(
     crds: Cluster, settled: str, start_operator: StartOperator
 ) -> None:
+    crds.apply(quota("enforced", hard={"pods": 100}, buffers="Ignore", enforcement="Enforce"), namespace=settled)
     operator = start_operator("-n", settled)
     _wait_until_counted(crds, settled)
-    before = wait_for_rest(crds, settled, "nsq/quota", "cbuf/buffer")
+    wait_for_condition(crds, settled, "nsq/enforced", "Enforced", "True", "Proved")
+    before = wait_for_rest(crds, settled, "nsq/quota", "nsq/enforced", "cbuf/buffer")
     operator.stop()
     assert operator.returncode == 0
     operator.start_and_wait()
-    # A later change shows that the restarted operator has been through both objects.
-    crds.apply(quota("later", hard={"pods": 1000}, buffers="Ignore"), namespace=settled)
+    # A later change shows that the restarted operator has been through all of them.
+    crds.apply(quota("later", hard={"pods": 1000}, buffers="Ignore", enforcement="Enforce"), namespace=settled)
     wait_for_status(crds, settled, "nsq/later", {"used": {"pods": "2"}})
+    wait_for_condition(crds, settled, "nsq/later", "Enforced", "True", "Proved")
     assert versions(crds, settled, *before) == before
 
 

@@ -72,6 +72,7 @@ class Enforcer:
         self._clock = clock
         self._since: dict[QuotaKey, float] = {}
         """Since when something is missing."""
+        self._seen_in_force: set[QuotaKey] = set()
         self._edits: dict[QuotaKey, str] = {}
         self._names: dict[str, set[str]] = {}
         """The quotas seen last, by namespace."""
@@ -141,6 +142,7 @@ class Enforcer:
         for part in Part:
             self._projector.forget((*key, part))
         self._since.pop(key, None)
+        self._seen_in_force.discard(key)
         self._edits.pop(key, None)
 
     def state(self, key: QuotaKey) -> Enforcement:
@@ -156,8 +158,10 @@ class Enforcer:
         notes = (*([self._edits[key]] if key in self._edits else []), *self._projector.contests_of(key))
         if not any(each.problem for each in means):
             self._since.pop(key, None)
+            self._seen_in_force.add(key)
             return Enforcement(means, notes=notes)
-        return Enforcement(means, is_settling=self._is_settling(key), notes=notes)
+        is_first = key not in self._seen_in_force
+        return Enforcement(means, is_settling=self._is_settling(key), is_first=is_first, notes=notes)
 
     def is_proved(self, key: QuotaKey) -> bool:
         """Tell whether all that the quota says is proved to be in force."""
@@ -196,9 +200,11 @@ class Enforcer:
         return now - self._since[key] < SETTLING_SECONDS
 
     def _totals(self, key: QuotaKey) -> Sequence[Means]:
-        if self._quotas.claimed(*key) is None:
-            return (Means("", "TotalsNotInForce", "what claims for devices count for is being read"),)
-        plans = [each for each in self._plans.totals(key) if each.projection is not None]
+        known = list(self._plans.totals(key))
+        if len(known) < len(Part):
+            problem = "what placeholders and claims for devices count for is being read"
+            return (Means("", "TotalsNotInForce", problem),)
+        plans = [each for each in known if each.projection is not None]
         if not plans:
             return ()
         what = "ResourceQuota" if len(plans) == 1 else "ResourceQuotas"

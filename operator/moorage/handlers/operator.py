@@ -163,7 +163,12 @@ class OperatorState:
             if self.knows(key) and not self.buffers.is_shared(key.namespace):
                 self._wait(key)
             status = self._desired_buffer(key.namespace, key.name)
-        return None if status is not None and key in self._described and is_provisional(status) else status
+        return None if status is not None and key in self._described and self._follows_soon(key, status) else status
+
+    def _follows_soon(self, key: StatusKey, status: Status) -> bool:
+        """Tell whether a status only says that the real one follows in a moment."""
+        is_proving = key.plural == QUOTAS and self.quotas.is_first_proof(key.namespace, key.name)
+        return is_proving or is_provisional(status)
 
     def _buffers_are_pending(self, namespace: str) -> bool:
         return self.awaits_buffers(namespace) or self.buffers.are_pending(namespace)

@@ -202,6 +202,11 @@ class Quotas:
             status = msgspec.structs.replace(status, would_refuse=found)
         return status
 
+    def is_first_proof(self, namespace: str, name: str) -> bool:
+        """Tell whether it is only being found out how the enforcement of a quota stands, as after a restart."""
+        found = self.enforcement((namespace, name)) if self.enforcement is not None else Enforcement()
+        return found.is_settling and found.is_first
+
     def would_refuse(self, namespace: str, name: str, step: str) -> None:
         """Note that a quota in Audit mode would have refused an object at this step."""
         if (known := self._known.get((namespace, name))) is not None:

@@ -34,6 +34,8 @@ class Enforcement:
     """The namespace is one that no quota may lock."""
     is_settling: bool = False
     """Something changed only a moment ago."""
+    is_first: bool = False
+    """Since the operator started it has not been seen in force yet."""
     uncounted: tuple[str, ...] = ()
     """Names in `hard` that no quota of the API server counts."""
     aggregated: tuple[str, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import pytest
@@ -11,6 +11,7 @@ import pytest
 from moorage.api.capacitybuffer import CapacityBufferSpec
 from moorage.api.capacitybuffer_status import CapacityBufferStatus
 from moorage.api.presence import Tier
+from moorage.buffer.holdings import Holding
 from moorage.cluster.client import Client
 from moorage.cluster.errors import ApiError
 from moorage.handlers.alarms import Alarms
@@ -21,6 +22,7 @@ from moorage.handlers.provisioning import Provisioning
 from moorage.handlers.rooms import Rooms
 from moorage.quota.names import DEVICE_CLAIMS, PODS
 from moorage.quota.native import NativeQuota
+from moorage.status.enforcement import Enforcement, Means
 from moorage.status.findings import RESOLVING
 from moorage.status.namespacequota import Trouble, View
 from moorage.status.workload import Unresolved, Workload
@@ -28,6 +30,7 @@ from tests.builders import nano, pod_spec
 from tests.unit.operator_states import Known, NoCredentials, operator_state
 
 TEAM, GPU = "team-a", "requests.nvidia.com/gpu"
+BEING_READ = "what placeholders and claims for devices count for is being read"
 REFUSED = ApiError(403, "Forbidden", "resourcequotas is forbidden")
 
 
@@ -106,6 +109,37 @@ class TestWhatLimitsBuffers:
 
 
 class TestEnforcement:
+    @pytest.mark.parametrize(
+        ("described", "is_first", "is_written"), [(True, True, False), (True, False, True), (False, True, True)]
+    )
+    def test_what_was_proved_before_a_restart_stays_told_while_it_is_proved_again(
+        self, team: Team, described: bool, is_first: bool, is_written: bool
+    ) -> None:
+        proving = Enforcement((Means("", "TotalsNotInForce", BEING_READ),), is_settling=True, is_first=is_first)
+        team.state.quotas.enforcement = lambda _: proving
+        team.quota(hard={"pods": "4"}, described=described)
+        assert (team.state.desired(key_of(QUOTAS, TEAM, "ours")) is not None) == is_written
+        team.state.quotas.enforcement = lambda _: replace(proving, is_settling=False)
+        assert team.state.desired(key_of(QUOTAS, TEAM, "ours")) is not None, "five seconds later"
+
+    async def test_nor_before_it_is_known_what_placeholders_hold(self, team: Team) -> None:
+        team.quota(hard={"pods": "4"})
+        held: list[list[Holding] | None] = [None]
+        enforcer = Enforcer(
+            Client(NoCredentials()),
+            team.state.quotas,
+            uid=lambda key: team.state.uid(key_of(QUOTAS, *key)),
+            unlisted=lambda _: "",
+            placeholders=lambda _: held[0],
+            changed=lambda _: None,
+        )
+        enforcer._plans.has_mutating_policies = True
+        assert [each.problem for each in enforcer.state((TEAM, "ours")).means] == [BEING_READ]
+        held[0] = []
+        assert [each.problem for each in enforcer.state((TEAM, "ours")).means] == [
+            "ResourceQuota moorage-ours is being made"
+        ]
+
     async def test_a_quota_is_not_proved_before_it_is_known_what_claims_count_for(self, team: Team) -> None:
         team.quota(hard={GPU: "4"})
         team.known.each[DEVICE_CLAIMS] = View(complete=False)
@@ -118,7 +152,7 @@ class TestEnforcement:
         )
         enforcer._plans.has_mutating_policies = True
         key = (TEAM, "ours")
-        assert "what claims for devices count for is being read" in [each.problem for each in enforcer.state(key).means]
+        assert [each.problem for each in enforcer.state(key).means] == [BEING_READ]
         assert not enforcer.is_proved(key)
         assert enforcer.not_by_class(TEAM) is None
         team.known.each[DEVICE_CLAIMS] = View(complete=False, trouble=Trouble.NOT_SERVED)
