@@ -75,8 +75,11 @@ class Probe:
         expected = {each for each in self.expected if not (is_ranged and each[0] == _MUST_SPECIFY)}
         if missing := expected - set(_sayings(said)):
             return f"policy {self.policy} does not yet say: {'; '.join(' '.join(each) for each in sorted(missing))}"
-        if (not_given := self.filled_in - _given(said)) and not is_ranged:
+        given = _given(said) if not is_ranged else self.filled_in
+        if not_given := self.filled_in - given:
             return f"policy {defaults.NAME} does not yet fill in {', '.join(sorted(not_given))}"
+        if too_much := given - self.filled_in:
+            return f"policy {defaults.NAME} still fills in {', '.join(sorted(too_much))}"
         return ""
 
 

@@ -78,7 +78,9 @@ class Labeller:
             if self._contests.is_contested(key, now):
                 logger.warning("labels %s*: %s", COVERS, contested(f"NamespaceQuota {key[1]}", key[0]))
         await self._patch(key, uid, changes)
-        self._written[key] = self._held[key] = labels
+        self._written[key] = labels
+        if self._held.get(key) is held:  # else it has been seen since, and perhaps edited
+            self._held[key] = labels
         return None
 
     async def _patch(self, key: Key, uid: str, changes: Mapping[str, str | None]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import aclosing
 
 from moorage.cluster.client import METADATA_ONLY, Client
@@ -59,14 +59,23 @@ class NamespaceLabels:
     async def _look_for_edits(self) -> None:
         """Find labels that somebody took off, and those that were left while nobody looked."""
         while True:
-            concerned = {*self._labelled, *self._namespaces}
+            before = dict(self._labelled)
             try:
-                self._labelled = {} if self._namespaces else dict.fromkeys(await self._list(), True)
+                if self._namespaces:
+                    self._labelled = {}
+                else:
+                    self._take(await self._list(), before)
             except ClusterError as error:
                 logger.warning("labelled namespaces cannot be listed, which will be tried again: %s", error)
-            for namespace in concerned | self._labelled.keys():
+            for namespace in {*before, *self._labelled, *self._namespaces}:
                 self._work.mark(namespace)
             await asyncio.sleep(LOOK_AGAIN_SECONDS)
+
+    def _take(self, listed: Collection[str], before: Mapping[str, bool]) -> None:
+        """Take over a list, but for what was labelled or not any more while it was read."""
+        newer = before.keys() ^ self._labelled.keys()
+        kept = dict.fromkeys(newer & self._labelled.keys(), True)
+        self._labelled = {namespace: True for namespace in listed if namespace not in newer} | kept
 
     async def _list(self) -> set[str]:
         found: set[str] = set()

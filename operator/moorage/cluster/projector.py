@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from moorage.cluster.client import Client, delete_if_there
 from moorage.cluster.contests import Contests, contested
@@ -114,8 +115,8 @@ class Projector:
         try:
             if plan.projection is None:
                 await self._delete(key, plan, held)
-            elif held is not None and not _is_ours(held, plan.owner):
-                self._note(key, f"there is a ResourceQuota {held.name} already that is not ours: rename or delete it")
+            elif await self._is_strangers(key, plan, held):
+                self._note(key, f"there is a ResourceQuota {plan.name} already that is not ours: rename or delete it")
             elif self._is_stale(key, held):
                 return _UNSEEN_SECONDS
             elif found := self._differences(key, plan, held):
@@ -131,6 +132,21 @@ class Projector:
             self._note(key, f"ResourceQuota {plan.name} cannot be written: {error}")
             raise
         return self._follow_contest(key, plan)
+
+    async def _is_strangers(self, key: Key, plan: Plan, held: NativeQuota | None) -> bool:
+        """Tell whether somebody else has made a ResourceQuota of this name.
+
+        That the feed has not shown one yet does not mean that there is none, so the API server is asked before the
+        first one is made: to apply ours would take theirs over.
+        """
+        if held is not None:
+            return not _is_ours(held, plan.owner)
+        if key in self._applied:
+            return False
+        collection, _, name = _path(plan).rpartition("/")
+        found = await self._client.get(collection, {"fieldSelector": f"metadata.name={name}"})
+        metas = [each["metadata"] for each in found["items"] if each["metadata"]["name"] == name]
+        return not all(_says_ours(meta, plan.owner) for meta in metas)
 
     def _follow_contest(self, key: Key, plan: Plan) -> float | None:
         """Tell when somebody begins to change a ResourceQuota again and again; return when that may be over."""
@@ -202,6 +218,12 @@ class Projector:
 
 def _is_ours(held: NativeQuota, owner: Owner) -> bool:
     return held.is_managed or held.owner_uid == owner.uid
+
+
+def _says_ours(meta: Mapping[str, Any], owner: Owner) -> bool:
+    """Tell the same of metadata as the API server gives it."""
+    is_managed = MANAGED_BY.items() <= (meta.get("labels") or {}).items()
+    return is_managed or any(each["uid"] == owner.uid for each in meta.get("ownerReferences") or ())
 
 
 def _now() -> float:

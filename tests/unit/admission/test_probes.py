@@ -153,6 +153,18 @@ class TestAnswers:
                 id="nothing-filled-in",
             ),
             pytest.param(
+                DEFAULTING,
+                SAID + "filled in: by team: silent requests.cpu=200m requests.memory=1Gi limits.memory=512Mi",
+                "policy moorage-defaults still fills in requests.memory=1073741824",
+                id="more-than-the-spec-says",
+            ),
+            pytest.param(
+                BOUNDED,
+                f"{SAID}{MAX}; filled in: by team: silent requests.cpu=200m",
+                "policy moorage-defaults still fills in requests.cpu=200m",
+                id="what-another-quota-fills-in-for-both",
+            ),
+            pytest.param(
                 DEMANDING,
                 SAID + NOTHING,
                 "policy moorage-pods does not yet say: must specify requests.cpu",

@@ -134,3 +134,12 @@ async def test_a_refusal_is_forgotten_when_somebody_else_sets_the_label(monkeypa
         server.collections[NAMESPACES]["team-a"] = {"metadata": {"name": "team-a"}}
         await until(lambda: not labels.problems, "the end of it")
         assert server.patches == []
+
+
+async def test_a_list_undoes_nothing_that_was_done_while_it_was_read() -> None:
+    async with small_server() as (_, client):
+        labels = Known().labels(client)
+        before = {"stays": True, "taken-off": True}
+        labels._labelled = {"stays": True, "set": True}
+        labels._take({"stays", "taken-off", "found"}, before)
+        assert labels._labelled == {"stays": True, "set": True, "found": True}
