@@ -251,10 +251,11 @@ class Buffers:
         if known.reference is None:
             return NO_REFERENCE
         found = self._resolve(known.reference)
-        if self.measuring is None or isinstance(known.spec, str) or known.spec.sizing is None:
+        if self.measuring is None or isinstance(known.spec, str) or isinstance(found, Unresolved):
             return found
-        target = (known.reference.kind, known.reference.name) if isinstance(known.reference, Reference) else None
-        return self.measuring.complete(key, found, target) if isinstance(found, Workload) else found
+        if known.spec.sizing is None:
+            return found
+        return self.measuring.complete(key, found, Need(known.spec, found.selector, known.reference))
 
     def _share(self, namespace: str, name: str) -> Share | Unresolved | None:
         shares = self._shares[namespace]

@@ -44,8 +44,11 @@ class Watched:
     time: float = NOW
     changed: list[BufferKey] = field(default_factory=list)
 
-    def pods(self, key: BufferKey = KEY) -> int:
-        return self.measuring.complete(key, Workload(None, 20), None).measured.pods
+    def pods(self, key: BufferKey = KEY) -> int | None:
+        """Return how many pods were counted; None while that is not known."""
+        need = Need(spec(scaleUpRate="Measured"), f"app={key[1]}", WEB)
+        found = self.measuring.complete(key, Workload(None, 20), need)
+        return found.measured.pods if isinstance(found, Workload) else None
 
 
 def pod(created: int, app: str = "web") -> dict[str, Any]:
@@ -94,7 +97,7 @@ async def test_pods_are_counted_and_a_record_takes_them_over_a_restart() -> None
         record = first.measuring.record(KEY)
         assert record
     async with watched(record=record) as again:
-        assert again.measuring.record(KEY) == record
+        assert (again.measuring.record(KEY), again.pods()) == (record, None)
         again.time = NOW + 60
         for at in range(7):
             again.server.put(
@@ -182,9 +185,11 @@ async def test_what_was_learnt_is_kept_while_a_workload_is_gone() -> None:
         del found.needs[KEY]
         await until(lambda: not found.server.watched(PODS), "pods followed no more")
         found.server.delete(PODS, "p")
+        found.server.put(PODS, "q", **pod(NOW + 60))
         found.needs[KEY] = need
         found.time = NOW + 90
-        await until(lambda: found.pods() == 1, "the pod remembered")
+        assert found.pods() == 1, "until pods have been read again"
+        await until(lambda: found.pods() == 2, "the pod remembered, and another one")
 
 
 async def test_a_selector_that_cannot_be_read_stops_nothing_else(caplog: pytest.LogCaptureFixture) -> None:
