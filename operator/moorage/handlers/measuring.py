@@ -103,6 +103,7 @@ class Measuring:
     """What is to outlive a restart."""
     _followed: dict[BufferKey, _Followed] = field(default_factory=dict)
     _births: NodeBirths = field(default_factory=NodeBirths)
+    _feed_of_births: Feed[NodeBirth] | None = None
     _following_births: asyncio.Task[None] | None = None
     _needed_at: float = 0.0
     """When anything was measured last."""
@@ -160,11 +161,16 @@ class Measuring:
             self._needed_at = self.now()
             if self._following_births is None and self.clusterwide:
                 feed = Feed[NodeBirth](self.client, "/api/v1/nodes", read_birth, self._births, pace=Pace(verify=0))
+                self._feed_of_births = feed
                 self._following_births = tasks.create_task(feed.run(), name="births of nodes")
         elif self._following_births is not None and self.now() - self._needed_at >= _LINGER_SECONDS:
             self._following_births.cancel()
-            self._following_births = None
+            self._following_births = self._feed_of_births = None
             self._births = NodeBirths()  # what happens meanwhile is not seen
+
+    def _births_are_pending(self) -> bool:
+        feed = self._feed_of_births
+        return feed is not None and not feed.synced and feed.refusal is None
 
     def _arrange(self, needs: Mapping[BufferKey, Need], feeds: SharedFeeds[Arrival], tasks: asyncio.TaskGroup) -> None:
         for key in self._followed.keys() - needs.keys():
@@ -239,11 +245,13 @@ class Measuring:
     def _advance(self, key: BufferKey) -> None:
         followed, now = self._followed[key], self.now()
         gauge = followed.gauge
-        gauge.advance(now)
         if not gauge.listed:
             if followed.feed.refusal is not None and key not in self._published:
                 self._publish(key, gauge.measured(now), self.record(key))  # what was learnt is all there is
             return
+        if self._births_are_pending():
+            return  # a pod is told by its node once, and by no node it is not
+        gauge.advance(now)
         if now - followed.published_at < _PUBLISH_SECONDS:
             return
         followed.published_at = now

@@ -162,6 +162,28 @@ async def test_a_namespace_is_watched_once_for_all_that_is_measured_in_it() -> N
         await until(lambda: [found.pods(key) for key in keys.values()] == [2, 1, 0], "each has its own pods")
 
 
+@pytest.mark.parametrize(("code", "samples"), [(500, 1), (403, 0)], ids=["not read yet", "refused"])
+async def test_what_a_pod_waited_for_is_told_once_nodes_have_been_read(code: int, samples: int) -> None:
+    async with watched() as found:
+        found.server.refusals[NODES] = code
+        found.server.put(NODES, "n", metadata={"creationTimestamp": stamp(NOW + 30)})
+        scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": stamp(NOW + 40)}
+        conditions = {"conditions": [scheduled]}
+        found.server.put(PODS, "p", **pod(NOW + 1), spec={"nodeName": "n"}, status=conditions)
+        found.needs[KEY] = Need(spec(coldNodeLatency="Measured"), "app=web", WEB)
+        await until(lambda: len(found.server.watched(PODS)) == 1, "the pod read")
+        found.time = NOW + 60
+        if samples:
+            await asyncio.sleep(2.5)  # two looks
+            assert found.pods() == 0, "what it waited for would be lost"
+            del found.server.refusals[NODES]
+        await until(lambda: found.pods() == 1, "the pod counted")
+        complete = found.measuring.complete(KEY, Workload(None, 20), found.needs[KEY])
+        assert isinstance(complete, Workload)
+        assert complete.measured.cold is not None
+        assert complete.measured.cold.samples == samples
+
+
 async def test_nodes_are_followed_no_more_once_nothing_is_measured_for_a_while() -> None:
     async with watched() as found:
         found.needs[KEY] = Need(spec(scaleUpRate="Measured"), "app=web", WEB)
