@@ -50,6 +50,7 @@ _OLDEST_RECORD_SECONDS = 600.0
 _LINGER_SECONDS = 60.0
 """Nodes are followed for so long after nothing is measured any more: a workload may be gone for a moment only."""
 
+_AUTOSCALERS_UNREAD = Unresolved(RESOLVING, "the namespace's autoscalers are being read", pending=True)
 _TAKEN_UP = Unresolved(RESOLVING, "what was learnt of the workload's pods is being taken up again", pending=True)
 
 
@@ -70,6 +71,11 @@ def is_measured(spec: CapacityBufferSpec) -> bool:
         return False
     values = (sizing.scale_up_rate, sizing.standby_resume_latency, sizing.cold_node_latency)
     return sizing.method == "Observed" or MEASURED in values
+
+
+def may_be_scaled(spec: CapacityBufferSpec) -> bool:
+    """Whether an autoscaler may cap a buffer or tell its burst: one with sizing, of a workload."""
+    return spec.sizing is not None and spec.scalable_ref is not None
 
 
 @dataclass(slots=True)
@@ -130,7 +136,9 @@ class Measuring:
             if key not in self._published and key in self._records and self._can_be_followed(need):
                 return _TAKEN_UP
             measured = self._published.get(key, NOTHING_MEASURED)
-        if isinstance(need.reference, Reference):
+        if may_be_scaled(need.spec) and isinstance(need.reference, Reference):
+            if not self.autoscalers.is_known(key[0]):
+                return _AUTOSCALERS_UNREAD
             target = need.reference.kind, need.reference.name
             scaler = self.autoscalers.of(key[0], target, replicas=found.replicas or 0)
             measured = replace(measured, autoscaler=scaler)

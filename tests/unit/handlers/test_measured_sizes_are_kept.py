@@ -41,7 +41,7 @@ class Started:
         known = Known()
         known.all = View()
         self.state = operator_state(lambda _: self._found, known=known)
-        scalers = Autoscalers(client, list, changed=lambda _: None)
+        scalers = Autoscalers(client, changed=lambda _: None)
         self.measuring = self.state.buffers.measuring = Measuring(
             client, self._needs, self._changed, scalers, now=lambda: self.time
         )

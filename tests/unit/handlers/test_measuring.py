@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -25,7 +24,6 @@ from tests.unit.small_server import SmallServer, small_server, until
 KEY = ("team-a", "web")
 WEB = Reference("team-a", "apps", "Deployment", "web")
 PODS, NODES = "/api/v1/namespaces/team-a/pods", "/api/v1/nodes"
-HPAS = "/apis/autoscaling/v2/namespaces/team-a/horizontalpodautoscalers"
 NOW = 1_770_000_000
 
 
@@ -66,7 +64,7 @@ class Remembered(History):
 @asynccontextmanager
 async def watched(history: History | None = None, record: str = "") -> AsyncIterator[Watched]:
     async with small_server() as (server, client):
-        server.collections |= {PODS: {}, NODES: {}, HPAS: {}}
+        server.collections |= {PODS: {}, NODES: {}}
         found = Watched(server, _measuring(client, history))
         found.measuring.needs = lambda: found.needs
         found.measuring.changed = found.changed.append
@@ -80,8 +78,7 @@ async def watched(history: History | None = None, record: str = "") -> AsyncIter
 
 
 def _measuring(client: Client, history: History | None) -> Measuring:
-    scalers = Autoscalers(client, lambda: ["team-a"], changed=lambda _: None)
-    return Measuring(client, dict, lambda _: None, scalers, history=history)
+    return Measuring(client, dict, lambda _: None, Autoscalers(client, changed=lambda _: None), history=history)
 
 
 async def test_pods_are_counted_and_a_record_takes_them_over_a_restart() -> None:
@@ -220,23 +217,6 @@ async def test_a_selector_that_cannot_be_read_stops_nothing_else(caplog: pytest.
         found.needs[KEY] = Need(spec(scaleUpRate="Measured"), "app=web", WEB)
         await until(lambda: found.changed == [KEY], "the other pods listed")
         assert "nothing is measured of team-a/odd: 'app in web' is not a label selector" in caplog.text
-
-
-async def test_autoscalers_are_found_by_what_they_scale() -> None:
-    async with small_server() as (server, client):
-        server.collections[HPAS] = {}
-        target = {"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "maxReplicas": 50}
-        server.put(HPAS, "web", spec=json.loads(json.dumps(target)))
-        changed: list[str] = []
-        scalers = Autoscalers(client, lambda: ["team-a"], changed=changed.append)
-        task = asyncio.create_task(scalers.run())
-        await until(lambda: changed == ["team-a"], "the autoscalers read")
-        found = scalers.of("team-a", ("Deployment", "web"), replicas=20)
-        assert found is not None
-        assert (found.replicas, found.most) == (20, 50)
-        assert scalers.of("team-a", ("Deployment", "other"), replicas=20) is None
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 def test_only_what_asks_for_it_is_measured() -> None:
