@@ -24,6 +24,7 @@ from moorage.cluster.shared_feed import SharedFeed, SharedFeeds, Wanted
 from moorage.cluster.templates import template_spec
 from moorage.cluster.unit_shape import UnitShape
 from moorage.cluster.wire import parse_resource_version
+from moorage.status.findings import RESOLVING
 from moorage.status.workload import Unresolved, Workload
 
 logger = logging.getLogger(__name__)
@@ -194,8 +195,8 @@ class FollowedObject:
             await asyncio.sleep(_SEARCH_AGAIN_SECONDS)
 
     async def _watch_refusals(self, feed: SharedFeed[ObjectRecord], resource: Resource) -> None:
-        """Say so while we may not read the object, or raise _KindChangedError when nobody may."""
-        refused = False
+        """Say so while we may not read the object or its pods, or raise _KindChangedError when nobody may."""
+        refused = pods_refused = False
         while True:
             if feed.refusal is not None and not refused:
                 if await self._is_no_longer_served(resource):
@@ -205,6 +206,9 @@ class FollowedObject:
             elif refused and feed.refusal is None:
                 self._changed.set()
             refused = feed.refusal is not None
+            if pods_refused != self._pods.is_refused:
+                pods_refused = self._pods.is_refused
+                self._changed.set()
             await asyncio.sleep(1)
 
     async def _is_no_longer_served(self, resource: Resource) -> bool:
@@ -245,7 +249,9 @@ class FollowedObject:
         if isinstance(scale, Unresolved):
             return scale
         if not found.template and scale.selector:
-            shape = self._pods.selected(scale.selector).shape
+            shape = self._pods.shape(scale.selector)
+            if shape is None:
+                return Unresolved(RESOLVING, f"the pods of {self.reference} are being read", pending=True)
         return Workload(shape.spec, scale.replicas, shape.encoded, shape.admission, selector=scale.selector)
 
     def _settle(self, known: Workload | Unresolved) -> None:

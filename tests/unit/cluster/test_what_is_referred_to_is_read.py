@@ -1,0 +1,109 @@
+"""What a buffer refers to is pending until it has been read: what was not read yet is no workload without a shape."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from moorage.cluster.client import Client
+from moorage.cluster.reference import Reference
+from moorage.cluster.references import References
+from moorage.resources import pod_resources
+from moorage.status.workload import Unresolved, Workload
+from tests.unit.backends.templates import app, template
+from tests.unit.small_server import SmallServer, small_server, until
+
+PODS = "/api/v1/namespaces/team-a/pods"
+WIDGETS = "/apis/example.com/v1/namespaces/team-a/widgets"
+SCALE = f"{WIDGETS}/web/scale"
+
+
+class Followed:
+    """One object that a buffer refers to, and all that was known of it, one after the other."""
+
+    def __init__(self, server: SmallServer, client: Client) -> None:
+        self.server = server
+        self.seen: list[Workload | Unresolved] = []
+        self.references = References(client, lambda each: self.seen.append(self.references.known(each)))
+        server.serve("", "v1", pods="v1")
+        server.serve("example.com", "v1", widgets="v1")
+        server.documents["/apis/example.com/v1"]["resources"].append(
+            {"name": "widgets/scale", "kind": "Scale", "namespaced": True, "verbs": ["get"]}
+        )
+        server.collections |= {PODS: {}, WIDGETS: {}}
+        self.scale("app=web")
+        for name, cpu in (("web", "1"), ("api", "2")):
+            server.put(
+                PODS, name, metadata={"labels": {"app": name}}, spec=template(app(requests={"cpu": cpu}))["spec"]
+            )
+
+    def follow(self, kind: str) -> None:
+        group = None if kind == "PodTemplate" else "example.com"
+        self.references.want([Reference("team-a", group, kind, "web")])
+
+    def scale(self, selector: str) -> None:
+        """Have the widget's scale say by which labels its pods are found."""
+        self.server.documents[SCALE] = {"spec": {"replicas": 3}, "status": {"selector": selector}}
+        self.server.put(WIDGETS, "web")
+
+    def refuse_pods(self, code: int) -> None:
+        self.server.refusals[PODS] = code
+        self.server.cut(PODS)
+
+    @property
+    def is_pending(self) -> bool:
+        return bool(self.seen) and isinstance(self.seen[-1], Unresolved) and self.seen[-1].pending
+
+    @property
+    def cpu(self) -> list[float | None]:
+        """What a unit requests, as it was known one after the other; None for no shape."""
+        shapes = [each.template for each in self.seen if isinstance(each, Workload)]
+        return [pod_resources(each).requests["cpu"] / 10**9 if each is not None else None for each in shapes]
+
+
+@pytest.fixture
+async def followed() -> AsyncIterator[Followed]:
+    async with small_server() as (server, client):
+        found = Followed(server, client)
+        running = asyncio.create_task(found.references.run())
+        yield found
+        running.cancel()
+        await asyncio.wait([running])
+
+
+class TestAKindWithoutATemplate:
+    async def test_has_no_shape_only_once_its_pods_have_been_read(self, followed: Followed) -> None:
+        followed.refuse_pods(500)
+        followed.follow("Widget")
+        await until(lambda: bool(followed.seen), "the widget read")
+        assert followed.is_pending
+        assert "the pods of Widget web are being read" in str(followed.seen)
+        del followed.server.refusals[PODS]
+        await until(lambda: not followed.is_pending, "its pods read")
+        assert followed.cpu == [1]
+
+    async def test_nor_when_other_pods_are_selected(self, followed: Followed) -> None:
+        followed.follow("Widget")
+        await until(lambda: followed.cpu == [1], "its pods read")
+        followed.refuse_pods(500)
+        followed.scale("app=api")
+        await until(lambda: followed.is_pending, "the other pods to be read")
+        del followed.server.refusals[PODS]
+        await until(lambda: not followed.is_pending, "the other pods read")
+        assert followed.cpu == [1, 2]
+
+    async def test_has_none_while_pods_may_not_be_read(self, followed: Followed) -> None:
+        followed.refuse_pods(403)
+        followed.follow("Widget")
+        await until(lambda: followed.cpu == [None], "the refusal")
+        del followed.server.refusals[PODS]
+        await until(lambda: followed.cpu == [None, 1], "the right was given")
+
+    @pytest.mark.parametrize("selector", ["", "app in web"], ids=["none", "one that cannot be read"])
+    async def test_has_none_without_a_selector(self, followed: Followed, selector: str) -> None:
+        followed.scale(selector)
+        followed.follow("Widget")
+        await until(lambda: bool(followed.seen), "the widget read")
+        assert followed.cpu == [None]
