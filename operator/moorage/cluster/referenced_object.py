@@ -119,6 +119,8 @@ class FollowedObject:
         self._feeds = feeds
         self._on_change = on_change
         self._object: ObjectRecord | None = None
+        self._listed = False
+        """Whether it is known if there is such an object."""
         self._changed = asyncio.Event()
         self._pods = OneSelection(pods, reference.namespace, on_change=self._changed.set)
         self._shape = UnitShape(client, reference.namespace, turns=turns, on_change=self._changed.set)
@@ -127,6 +129,7 @@ class FollowedObject:
 
     def replace(self, records: Mapping[str, ObjectRecord]) -> None:
         """Hold this object, or none."""
+        self._listed = True
         self._take(next(iter(records.values()), None))
 
     def put(self, record: ObjectRecord) -> None:
@@ -166,6 +169,7 @@ class FollowedObject:
     async def _follow(self, resource: Resource) -> None:
         path, name = resource.path(self.reference.namespace), self.reference.name
         wanted: Wanted[ObjectRecord] = Wanted(lambda found: found.name == name, field_selector=f"metadata.name={name}")
+        self._listed = False
         feed = self._feeds.join(path, self, wanted)
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -218,6 +222,8 @@ class FollowedObject:
             return False
 
     async def _resolve(self, resource: Resource) -> None:
+        if not self._listed:
+            return  # such as when a right was given and the list is on its way
         found = self._object
         if found is None:
             missing = "TemplateNotFound" if self.reference.kind == "PodTemplate" else "WorkloadNotFound"

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any, cast
 
 import pytest
 
 from moorage.cluster.client import Client
+from moorage.cluster.errors import ApiError
 from moorage.cluster.reference import Reference
+from moorage.cluster.referenced_object import FollowedObject
 from moorage.cluster.references import References
 from moorage.resources import pod_resources
 from moorage.status.workload import Unresolved, Workload
@@ -25,6 +28,7 @@ class Followed:
 
     def __init__(self, server: SmallServer, client: Client) -> None:
         self.server = server
+        self.client = client
         self.seen: list[Workload | Unresolved] = []
         self.references = References(client, lambda each: self.seen.append(self.references.known(each)))
         server.serve("", "v1", pods="v1")
@@ -107,3 +111,40 @@ class TestAKindWithoutATemplate:
         followed.follow("Widget")
         await until(lambda: bool(followed.seen), "the widget read")
         assert followed.cpu == [None]
+
+
+class Feeds:
+    """Feeds of which a test says what they bring."""
+
+    def __init__(self) -> None:
+        self.refusal: ApiError | None = ApiError(403, "Forbidden", "no right")
+        self.sink: Any = None
+
+    def join(self, _path: str, sink: Any, _wanted: Any) -> Feeds:
+        self.sink = sink
+        return self
+
+    def leave(self, *_: Any) -> None:
+        pass
+
+
+async def test_a_right_that_was_just_given_does_not_tell_that_there_is_no_such_object(followed: Followed) -> None:
+    """Nor does an API server that first refuses, as while it starts, and then does not answer."""
+    feeds, reference = Feeds(), Reference("team-a", "example.com", "Widget", "web")
+    turns = asyncio.Semaphore(1)
+    found = FollowedObject(
+        reference, followed.client, cast("Any", feeds), cast("Any", feeds), turns=turns, on_change=lambda: None
+    )
+    running = asyncio.create_task(found.run())
+
+    def reason() -> str:
+        return found.known.reason if isinstance(found.known, Unresolved) else ""
+
+    await until(lambda: reason() == "Forbidden", "the refusal")
+    feeds.refusal = None
+    await asyncio.sleep(1.5)  # until it is looked at refusals again
+    assert reason() == "Forbidden", "as long as nothing was read"
+    feeds.sink.replace({})
+    await until(lambda: reason() == "WorkloadNotFound", "an empty list")
+    running.cancel()
+    await asyncio.wait([running])
