@@ -121,9 +121,11 @@ class FollowedObject:
         self._object: ObjectRecord | None = None
         self._listed = False
         """Whether it is known if there is such an object."""
+        self._generation = 0
+        """Of the object when it had the template that its shape is of: a new one has to be tried before it counts."""
         self._changed = asyncio.Event()
         self._pods = OneSelection(pods, reference.namespace, on_change=self._changed.set)
-        self._shape = UnitShape(client, reference.namespace, turns=turns, on_change=self._changed.set)
+        self._shape = UnitShape(client, reference.namespace, turns=turns, on_change=self._note_change)
 
     # The sink of the feed
 
@@ -151,6 +153,11 @@ class FollowedObject:
     def _take(self, record: ObjectRecord | None) -> None:
         self._object = record
         self._shape.want(record.template if record is not None else b"")
+        self._note_change()
+
+    def _note_change(self) -> None:
+        if self._object is not None and self._object.template == self._shape.tried:
+            self._generation = self._object.generation
         self._changed.set()
 
     # The life of it
@@ -246,7 +253,7 @@ class FollowedObject:
         if shape is None:
             return PENDING
         if self.reference.kind == "PodTemplate" and not resource.group:
-            return Workload(shape.spec, None, shape.encoded, shape.admission, found.generation)
+            return Workload(shape.spec, None, shape.encoded, shape.admission, self._generation)
         if self.reference.kind == "Job" and resource.group == "batch":
             replicas = found.parallelism if found.parallelism is not None else 1
             selector = f"batch.kubernetes.io/job-name={self.reference.name}"

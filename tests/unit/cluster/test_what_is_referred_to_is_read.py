@@ -19,6 +19,7 @@ from tests.unit.backends.templates import app, template
 from tests.unit.small_server import SmallServer, small_server, until
 
 PODS = "/api/v1/namespaces/team-a/pods"
+TEMPLATES = "/api/v1/namespaces/team-a/podtemplates"
 WIDGETS = "/apis/example.com/v1/namespaces/team-a/widgets"
 SCALE = f"{WIDGETS}/web/scale"
 
@@ -29,14 +30,17 @@ class Followed:
     def __init__(self, server: SmallServer, client: Client) -> None:
         self.server = server
         self.client = client
+        self.trials = asyncio.Event()
+        """Set while the API server answers them."""
         self.seen: list[Workload | Unresolved] = []
         self.references = References(client, lambda each: self.seen.append(self.references.known(each)))
-        server.serve("", "v1", pods="v1")
+        server.serve("", "v1", podtemplates="v1")
+        server.documents["/api/v1"]["resources"][0]["kind"] = "PodTemplate"
         server.serve("example.com", "v1", widgets="v1")
         server.documents["/apis/example.com/v1"]["resources"].append(
             {"name": "widgets/scale", "kind": "Scale", "namespaced": True, "verbs": ["get"]}
         )
-        server.collections |= {PODS: {}, WIDGETS: {}}
+        server.collections |= {PODS: {}, TEMPLATES: {}, WIDGETS: {}}
         self.scale("app=web")
         for name, cpu in (("web", "1"), ("api", "2")):
             server.put(
@@ -111,6 +115,53 @@ class TestAKindWithoutATemplate:
         followed.follow("Widget")
         await until(lambda: bool(followed.seen), "the widget read")
         assert followed.cpu == [None]
+
+
+def put(found: Followed, generation: int, *, cpu: str, **spec: Any) -> None:
+    """Change the PodTemplate."""
+    body = template(app(requests={"cpu": cpu}), **spec)
+    found.server.put(TEMPLATES, "web", metadata={"generation": generation}, template=body)
+
+
+def units(found: Followed) -> list[tuple[int | None, float | None]]:
+    """What was known of the PodTemplate, one after the other: its generation, and what a unit requests."""
+    generations = [each.generation for each in found.seen if isinstance(each, Workload)]
+    return list(zip(generations, found.cpu, strict=True))
+
+
+class TestAPodTemplate:
+    """A trial of it is under way for as long as a test says."""
+
+    @pytest.fixture
+    async def tried(self, followed: Followed, monkeypatch: pytest.MonkeyPatch) -> Followed:
+        async def post(_path: str, pod: dict[str, Any], _params: Any) -> dict[str, Any]:
+            await followed.trials.wait()
+            return {**pod, "spec": {**pod["spec"], "priority": 7}}
+
+        monkeypatch.setattr(followed.client, "post", post)
+        followed.trials.set()
+        put(followed, 1, cpu="1")
+        followed.follow("PodTemplate")
+        await until(lambda: units(followed) == [(1, 1)], "the template tried")
+        return followed
+
+    async def test_has_the_generation_of_the_unit_that_was_tried(self, tried: Followed) -> None:
+        tried.trials.clear()
+        put(tried, 2, cpu="2")
+        await asyncio.sleep(0.3)
+        assert units(tried) == [(1, 1)], "a unit is still that of before"
+        tried.trials.set()
+        await until(lambda: len(units(tried)) > 1, "the new template tried")
+        assert units(tried) == [(1, 1), (2, 2)]
+
+    async def test_has_a_new_generation_at_once_where_the_unit_stays(self, tried: Followed) -> None:
+        tried.trials.clear()
+        put(tried, 2, cpu="1")
+        await until(lambda: units(tried) == [(1, 1), (2, 1)], "the generation", seconds=2)
+
+    async def test_has_it_after_a_trial_that_came_to_the_same_unit(self, tried: Followed) -> None:
+        put(tried, 2, cpu="1", priority=7)
+        await until(lambda: units(tried)[-1] == (2, 1), "the generation")
 
 
 class Feeds:
