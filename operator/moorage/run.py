@@ -119,7 +119,7 @@ class Operator:
         self.alarms: Alarms[tuple[str, str]] = Alarms(self._buffer_due)
         buffers = Buffers(self.references.known, self.rooms.of, Lives(self.alarms))
         self.state = OperatorState(self.ledger, quotas, buffers)
-        self.autoscalers = Autoscalers(self.client, buffers.scaled_namespaces, changed=self._autoscalers_changed)
+        self.autoscalers = Autoscalers(self.client, changed=self._autoscalers_changed)
         self.measuring = buffers.measuring = Measuring(
             self.client,
             buffers.needs,
@@ -335,11 +335,12 @@ class Operator:
         self.presence.wake()
 
     async def _follow_references(self) -> None:
-        """Follow what buffers refer to, looked up once for many that come."""
+        """Follow what buffers refer to, and what may scale it, looked up once for many that come."""
         while True:
             await self._references_changed.wait()
             self._references_changed.clear()
             self.references.want(self.state.buffers.references())
+            self.autoscalers.want(self.state.buffers.scaled_namespaces())
             await asyncio.sleep(GATHER_SECONDS)
 
     async def _publish_usage(self) -> None:

@@ -107,11 +107,15 @@ def test_the_buffer_reaches_the_size_that_the_truth_asks_for_and_a_restart_loses
     own_operator.stop()
     crds.kubectl("scale", "-n", namespace, "deployment/web", f"--replicas={40 * RATE + 10}")
     own_operator.start_and_wait()
+    sizes = set()
 
     def counted_on() -> bool:
-        return measured(status_of(crds, namespace, "cbuf/buffer")).get("pods") == 40 * RATE + 10
+        status = status_of(crds, namespace, "cbuf/buffer")
+        sizes.add(status["replicas"])
+        return measured(status).get("pods") == 40 * RATE + 10
 
     wait_for(counted_on, timeout=LEARN_SECONDS, message=lambda: f"{status_of(crds, namespace, 'cbuf/buffer')}")
+    assert min(sizes) >= 0.6 * replicas, f"what was learnt stays in force while pods are read: {sizes}"
     kept = measured(status_of(crds, namespace, "cbuf/buffer"))
     assert kept["cold"]["samples"] == found["cold"]["samples"], "those that came later found their node there"
 

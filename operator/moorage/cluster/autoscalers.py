@@ -11,11 +11,13 @@ import msgspec
 
 from moorage.buffer.burst import DEFAULT_POLICIES, Autoscaler, ScalingPolicy, Unit
 from moorage.cluster.client import Client
-from moorage.cluster.errors import ClusterError
+from moorage.cluster.errors import ApiError, ClusterError
 
 logger = logging.getLogger(__name__)
 
 _LOOK_SECONDS = 15.0
+_LOOKS_AT_ONCE = 8
+"""In how many namespaces, lest a start with hundreds of them crowds out all other requests."""
 
 Target = tuple[str, str]
 """Kind and name of a workload."""
@@ -83,16 +85,29 @@ def _policies(policies: Iterable[_Policy]) -> tuple[ScalingPolicy, ...]:
 
 
 class Autoscalers:
-    """What is known of autoscalers, looked up again and again. `changed` is called with a namespace."""
+    """What is known of autoscalers, looked up again and again. `changed` is called with a namespace.
 
-    def __init__(
-        self, client: Client, namespaces: Callable[[], Iterable[str]], *, changed: Callable[[str], None]
-    ) -> None:
+    Each namespace is looked up for itself, so that one that is slow to answer keeps no buffers of others waiting.
+    """
+
+    def __init__(self, client: Client, *, changed: Callable[[str], None]) -> None:
         self._client = client
-        self._namespaces = namespaces
         self._changed = changed
         self._known: dict[str, dict[Target, Autoscaler]] = {}
-        self._refused: set[str] = set()
+        """By namespace: what was found last; nothing where they may not be read."""
+        self._wanted: set[str] = set()
+        self._followed: dict[str, asyncio.Task[None]] = {}
+        self._tasks: asyncio.TaskGroup | None = None
+        self._turns = asyncio.Semaphore(_LOOKS_AT_ONCE)
+
+    def want(self, namespaces: Iterable[str]) -> None:
+        """Look in exactly these namespaces from now on."""
+        self._wanted = set(namespaces)
+        self._arrange()
+
+    def is_known(self, namespace: str) -> bool:
+        """Whether it is known what is scaled in a namespace: without a first answer, nothing seems to be."""
+        return namespace in self._known
 
     def of(self, namespace: str, target: Target, *, replicas: int) -> Autoscaler | None:
         """Return how a workload of that size is scaled; None when nothing scales it, or that is not known."""
@@ -101,25 +116,46 @@ class Autoscalers:
 
     async def run(self) -> None:
         """Look until cancelled."""
-        while True:
-            namespaces = set(self._namespaces())
-            for gone in self._known.keys() - namespaces:
-                del self._known[gone]
-            self._refused &= namespaces
-            for namespace in namespaces:
-                await self._look(namespace)
-            await asyncio.sleep(_LOOK_SECONDS if namespaces else 1.0)
+        async with asyncio.TaskGroup() as self._tasks:
+            self._arrange()
+            await asyncio.get_running_loop().create_future()
 
-    async def _look(self, namespace: str) -> None:
-        path = f"/apis/autoscaling/v2/namespaces/{namespace}/horizontalpodautoscalers"
-        try:
-            found = read_autoscalers(await self._client.get_bytes(path))
-        except (ClusterError, msgspec.MsgspecError) as error:
-            level = logging.DEBUG if namespace in self._refused else logging.WARNING
-            self._refused.add(namespace)
-            logger.log(level, "autoscalers in %s cannot be read, so none caps a buffer: %s", namespace, error)
+    def _arrange(self) -> None:
+        if self._tasks is None:
             return
-        self._refused.discard(namespace)
-        if found != self._known.get(namespace, {}):
+        for namespace in self._wanted - self._followed.keys():
+            self._followed[namespace] = self._tasks.create_task(self._follow(namespace), name=f"scalers {namespace}")
+        for namespace in self._followed.keys() - self._wanted:
+            self._followed.pop(namespace).cancel()
+            self._known.pop(namespace, None)
+
+    async def _follow(self, namespace: str) -> None:
+        attempts = self._client.backoff.attempts()
+        while True:
+            try:
+                async with self._turns:
+                    encoded = await self._client.get_bytes(_path(namespace))
+                self._know(namespace, read_autoscalers(encoded))
+            except (ClusterError, msgspec.MsgspecError) as error:
+                level = logging.DEBUG if attempts.failures else logging.WARNING
+                logger.log(level, "autoscalers in %s cannot be read: %s", namespace, error)
+                if _lasts(error):
+                    self._know(namespace, self._known.get(namespace, {}))
+                await attempts.wait(at_least=error.retry_after_seconds if isinstance(error, ClusterError) else 0)
+                continue
+            attempts.reset()
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    def _know(self, namespace: str, found: dict[Target, Autoscaler]) -> None:
+        if found != self._known.get(namespace):
             self._known[namespace] = found
             self._changed(namespace)
+
+
+def _path(namespace: str) -> str:
+    return f"/apis/autoscaling/v2/namespaces/{namespace}/horizontalpodautoscalers"
+
+
+def _lasts(error: Exception) -> bool:
+    """Whether it takes somebody to change something before autoscalers can be read; until then none caps a buffer."""
+    return isinstance(error, msgspec.ValidationError) or (isinstance(error, ApiError) and error.refused)

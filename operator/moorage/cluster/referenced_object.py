@@ -24,6 +24,7 @@ from moorage.cluster.shared_feed import SharedFeed, SharedFeeds, Wanted
 from moorage.cluster.templates import template_spec
 from moorage.cluster.unit_shape import UnitShape
 from moorage.cluster.wire import parse_resource_version
+from moorage.status.findings import RESOLVING
 from moorage.status.workload import Unresolved, Workload
 
 logger = logging.getLogger(__name__)
@@ -118,14 +119,19 @@ class FollowedObject:
         self._feeds = feeds
         self._on_change = on_change
         self._object: ObjectRecord | None = None
+        self._listed = False
+        """Whether it is known if there is such an object."""
+        self._generation = 0
+        """Of the object when it had the template that its shape is of: a new one has to be tried before it counts."""
         self._changed = asyncio.Event()
         self._pods = OneSelection(pods, reference.namespace, on_change=self._changed.set)
-        self._shape = UnitShape(client, reference.namespace, turns=turns, on_change=self._changed.set)
+        self._shape = UnitShape(client, reference.namespace, turns=turns, on_change=self._note_change)
 
     # The sink of the feed
 
     def replace(self, records: Mapping[str, ObjectRecord]) -> None:
         """Hold this object, or none."""
+        self._listed = True
         self._take(next(iter(records.values()), None))
 
     def put(self, record: ObjectRecord) -> None:
@@ -147,6 +153,11 @@ class FollowedObject:
     def _take(self, record: ObjectRecord | None) -> None:
         self._object = record
         self._shape.want(record.template if record is not None else b"")
+        self._note_change()
+
+    def _note_change(self) -> None:
+        if self._object is not None and self._object.template == self._shape.tried:
+            self._generation = self._object.generation
         self._changed.set()
 
     # The life of it
@@ -165,6 +176,7 @@ class FollowedObject:
     async def _follow(self, resource: Resource) -> None:
         path, name = resource.path(self.reference.namespace), self.reference.name
         wanted: Wanted[ObjectRecord] = Wanted(lambda found: found.name == name, field_selector=f"metadata.name={name}")
+        self._listed = False
         feed = self._feeds.join(path, self, wanted)
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -194,8 +206,8 @@ class FollowedObject:
             await asyncio.sleep(_SEARCH_AGAIN_SECONDS)
 
     async def _watch_refusals(self, feed: SharedFeed[ObjectRecord], resource: Resource) -> None:
-        """Say so while we may not read the object, or raise _KindChangedError when nobody may."""
-        refused = False
+        """Say so while we may not read the object or its pods, or raise _KindChangedError when nobody may."""
+        refused = pods_refused = False
         while True:
             if feed.refusal is not None and not refused:
                 if await self._is_no_longer_served(resource):
@@ -205,6 +217,9 @@ class FollowedObject:
             elif refused and feed.refusal is None:
                 self._changed.set()
             refused = feed.refusal is not None
+            if pods_refused != self._pods.is_refused:
+                pods_refused = self._pods.is_refused
+                self._changed.set()
             await asyncio.sleep(1)
 
     async def _is_no_longer_served(self, resource: Resource) -> bool:
@@ -214,6 +229,8 @@ class FollowedObject:
             return False
 
     async def _resolve(self, resource: Resource) -> None:
+        if not self._listed:
+            return  # such as when a right was given and the list is on its way
         found = self._object
         if found is None:
             missing = "TemplateNotFound" if self.reference.kind == "PodTemplate" else "WorkloadNotFound"
@@ -236,7 +253,7 @@ class FollowedObject:
         if shape is None:
             return PENDING
         if self.reference.kind == "PodTemplate" and not resource.group:
-            return Workload(shape.spec, None, shape.encoded, shape.admission, found.generation)
+            return Workload(shape.spec, None, shape.encoded, shape.admission, self._generation)
         if self.reference.kind == "Job" and resource.group == "batch":
             replicas = found.parallelism if found.parallelism is not None else 1
             selector = f"batch.kubernetes.io/job-name={self.reference.name}"
@@ -245,7 +262,9 @@ class FollowedObject:
         if isinstance(scale, Unresolved):
             return scale
         if not found.template and scale.selector:
-            shape = self._pods.selected(scale.selector).shape
+            shape = self._pods.shape(scale.selector)
+            if shape is None:
+                return Unresolved(RESOLVING, f"the pods of {self.reference} are being read", pending=True)
         return Workload(shape.spec, scale.replicas, shape.encoded, shape.admission, selector=scale.selector)
 
     def _settle(self, known: Workload | Unresolved) -> None:

@@ -133,16 +133,29 @@ class OneSelection:
         self._namespace = namespace
         self._on_change = on_change
         self._followed: tuple[str, SelectedPods] | None = None
+        self._feed: SharedFeed[SelectedPod] | None = None
 
-    def selected(self, selector: str) -> SelectedPods:
-        """Return what is known of the pods of a selector, and follow them from now on."""
+    @property
+    def is_refused(self) -> bool:
+        """Whether the server lets us read no pods at the moment; `on_change` does not tell of that."""
+        return self._feed is not None and self._feed.refusal is not None
+
+    def shape(self, selector: str) -> Shape | None:
+        """Return what the pods of a selector look like, and follow them from now on; None while they are being read.
+
+        Without the right to read them, or with what is no selector, nothing is waited for.
+        """
+        pods = self._selected(selector)
+        return None if self._feed is not None and not pods.listed and not self.is_refused else pods.shape
+
+    def _selected(self, selector: str) -> SelectedPods:
         if self._followed is not None and self._followed[0] == selector:
             return self._followed[1]
         self.close()
         pods = SelectedPods(on_change=self._on_change)
         self._followed = selector, pods
         try:
-            pods.join(self._feeds, self._namespace, selector)
+            self._feed = pods.join(self._feeds, self._namespace, selector)
         except ValueError as error:
             logger.warning("pods of a workload in %s cannot be found: %s", self._namespace, error)
         return pods
@@ -151,7 +164,7 @@ class OneSelection:
         """Follow no pods any more."""
         if self._followed is not None:
             self._followed[1].leave(self._feeds, self._namespace)
-            self._followed = None
+            self._followed = self._feed = None
 
 
 def _path(namespace: str) -> str:

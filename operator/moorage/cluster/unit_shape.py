@@ -53,7 +53,7 @@ NO_SHAPE = Shape()
 
 
 class UnitShape:
-    """Follows what the API server makes of one template; `on_change` is called when `known` changes.
+    """Follows what the API server makes of one template; `on_change` is called when `known` or `tried` changes.
 
     `turns` bounds how many trials run at the same time, of all templates together.
     """
@@ -69,6 +69,8 @@ class UnitShape:
     ) -> None:
         self.known: Shape | None = NO_SHAPE
         """The shape; None while the first trial is under way."""
+        self.tried = b""
+        """The template that the shape is of; empty for none."""
         self._client = client
         self._path = f"/api/v1/namespaces/{namespace}/pods"
         self._turns = turns
@@ -88,7 +90,7 @@ class UnitShape:
         if template == self._wanted:
             return
         if not template:
-            self._know(NO_SHAPE)
+            self._know(template, NO_SHAPE)
         elif not self._wanted:
             self.known = None
         self._wanted = template
@@ -118,7 +120,7 @@ class UnitShape:
             shape = self._without_trial(template, error)
         if template != self._wanted:
             return 0
-        self._know(shape)
+        self._know(template, shape)
         return self._pace.again if shape.admission == _ADMITTED else self._pace.retry
 
     def _without_trial(self, template: bytes, error: Exception) -> Shape:
@@ -129,9 +131,9 @@ class UnitShape:
         instead = "a unit counts as the template says, with the API's own defaults"
         return Shape(template_spec(template), template, _refusal(error, instead))
 
-    def _know(self, shape: Shape) -> None:
-        if shape != self.known:
-            self.known = shape
+    def _know(self, template: bytes, shape: Shape) -> None:
+        if (template, shape) != (self.tried, self.known):
+            self.tried, self.known = template, shape
             self._on_change()
 
 

@@ -19,7 +19,7 @@ from moorage.buffer.size import SizingError
 from moorage.cluster.reference import AnyReference, PodsReference, Reference
 from moorage.handlers.alarms import Alarms
 from moorage.handlers.lives import Lives
-from moorage.handlers.measuring import Measuring, Need, is_measured
+from moorage.handlers.measuring import Measuring, Need, is_measured, may_be_scaled
 from moorage.objects import PodSpec
 from moorage.status.buffer_quotas import asking
 from moorage.status.capacitybuffer import buffer_size, buffer_status, unsized_buffer_status
@@ -231,12 +231,8 @@ class Buffers:
         return found
 
     def scaled_namespaces(self) -> set[str]:
-        """Return the namespaces of buffers whose size an autoscaler may cap: those with sizing, of a workload."""
-        return {
-            key[0]
-            for key, known in self._all()
-            if not isinstance(known.spec, str) and known.spec.sizing is not None and known.spec.scalable_ref is not None
-        }
+        """Return the namespaces of buffers whose size depends on an autoscaler, if there is one."""
+        return {key[0] for key, known in self._all() if not isinstance(known.spec, str) and may_be_scaled(known.spec)}
 
     def _drop_reference(self, key: BufferKey) -> None:
         known = self._known.get(key[0], {}).get(key[1])
@@ -251,10 +247,9 @@ class Buffers:
         if known.reference is None:
             return NO_REFERENCE
         found = self._resolve(known.reference)
-        if self.measuring is None or isinstance(known.spec, str) or known.spec.sizing is None:
+        if self.measuring is None or isinstance(known.spec, str) or isinstance(found, Unresolved):
             return found
-        target = (known.reference.kind, known.reference.name) if isinstance(known.reference, Reference) else None
-        return self.measuring.complete(key, found, target) if isinstance(found, Workload) else found
+        return self.measuring.complete(key, found, Need(known.spec, found.selector, known.reference))
 
     def _share(self, namespace: str, name: str) -> Share | Unresolved | None:
         shares = self._shares[namespace]

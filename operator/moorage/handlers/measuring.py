@@ -1,7 +1,8 @@
 """Follows the pods of the workloads whose demand or latencies are to be measured, and the nodes they wait for.
 
 Nothing is followed for buffers whose values are all given, and a namespace is followed once for all of its buffers.
-What was learnt is kept in the buffers' status and is taken up again after a restart.
+What was learnt is kept in the buffers' status and is taken up again after a restart. Until then no size is made of it:
+nothing learnt is a size too, and a smaller one.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -27,9 +29,11 @@ from moorage.cluster.feed import Feed, Pace
 from moorage.cluster.gauge import Gauge, Memory
 from moorage.cluster.history import History, HistoryError
 from moorage.cluster.reference import AnyReference, Reference
-from moorage.cluster.shared_feed import SharedFeeds, Wanted, with_labels
+from moorage.cluster.shared_feed import SharedFeed, SharedFeeds, Wanted, with_labels
+from moorage.density.selectors import parse_selector
+from moorage.status.findings import RESOLVING
 from moorage.status.sizing import record_windows
-from moorage.status.workload import Workload
+from moorage.status.workload import Unresolved, Workload
 
 logger = logging.getLogger(__name__)
 
@@ -46,13 +50,17 @@ _OLDEST_RECORD_SECONDS = 600.0
 _LINGER_SECONDS = 60.0
 """Nodes are followed for so long after nothing is measured any more: a workload may be gone for a moment only."""
 
+_AUTOSCALERS_UNREAD = Unresolved(RESOLVING, "the namespace's autoscalers are being read", pending=True)
+_TAKEN_UP = Unresolved(RESOLVING, "what was learnt of the workload's pods is being taken up again", pending=True)
+
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A buffer that has something measured, and the pods to measure it by."""
+    """A buffer, and the pods to measure it by."""
 
     spec: CapacityBufferSpec
     selector: str
+    """Empty when it is not told which pods these are."""
     reference: AnyReference
 
 
@@ -65,15 +73,19 @@ def is_measured(spec: CapacityBufferSpec) -> bool:
     return sizing.method == "Observed" or MEASURED in values
 
 
+def may_be_scaled(spec: CapacityBufferSpec) -> bool:
+    """Whether an autoscaler may cap a buffer or tell its burst: one with sizing, of a workload."""
+    return spec.sizing is not None and spec.scalable_ref is not None
+
+
 @dataclass(slots=True)
 class _Followed:
     """A workload that is measured now."""
 
     need: Need
     gauge: Gauge
-    published: Measured = NOTHING_MEASURED
+    feed: SharedFeed[Arrival]
     published_at: float = 0.0
-    record: str = ""
     recorded_at: float = 0.0
     learnt: tuple[object, ...] = ()
     """What the record tells of pods."""
@@ -91,9 +103,13 @@ class Measuring:
     """Where demand is read from that came before we looked; None: nowhere."""
     clusterwide: bool = True
     now: Callable[[], float] = time.time
-    _stored: dict[BufferKey, str] = field(default_factory=dict)
+    _published: dict[BufferKey, Measured] = field(default_factory=dict)
+    """What sizes are made of; it stays in force while a workload is gone, or others of its pods are being read."""
+    _records: dict[BufferKey, str] = field(default_factory=dict)
+    """What is to outlive a restart."""
     _followed: dict[BufferKey, _Followed] = field(default_factory=dict)
     _births: NodeBirths = field(default_factory=NodeBirths)
+    _feed_of_births: Feed[NodeBirth] | None = None
     _following_births: asyncio.Task[None] | None = None
     _needed_at: float = 0.0
     """When anything was measured last."""
@@ -104,27 +120,33 @@ class Measuring:
     def begin(self, key: BufferKey, status: Mapping[str, Any]) -> None:
         """Learn of a buffer; what its status holds was learnt before a restart."""
         record = ((status.get("sizing") or {}).get("measured") or {}).get("record")
-        if record and key not in self._followed:
-            self._stored.setdefault(key, record)
+        if record:
+            self._records.setdefault(key, record)
 
     def end(self, key: BufferKey) -> None:
         """Forget a buffer that was deleted."""
-        self._stored.pop(key, None)
         self._unfollow(key)
+        self._published.pop(key, None)
+        self._records.pop(key, None)
 
-    def complete(self, key: BufferKey, found: Workload, target: tuple[str, str] | None) -> Workload:
-        """Add what is measured of a workload; `target` is its kind and name, for its autoscaler."""
-        followed = self._followed.get(key)
-        measured = followed.published if followed is not None else NOTHING_MEASURED
-        if target is not None:
+    def complete(self, key: BufferKey, found: Workload, need: Need) -> Workload | Unresolved:
+        """Add what is measured of a workload, and its autoscaler."""
+        measured = NOTHING_MEASURED
+        if is_measured(need.spec):
+            if key not in self._published and key in self._records and self._can_be_followed(need):
+                return _TAKEN_UP
+            measured = self._published.get(key, NOTHING_MEASURED)
+        if may_be_scaled(need.spec) and isinstance(need.reference, Reference):
+            if not self.autoscalers.is_known(key[0]):
+                return _AUTOSCALERS_UNREAD
+            target = need.reference.kind, need.reference.name
             scaler = self.autoscalers.of(key[0], target, replicas=found.replicas or 0)
             measured = replace(measured, autoscaler=scaler)
         return replace(found, measured=measured) if measured != NOTHING_MEASURED else found
 
     def record(self, key: BufferKey) -> str:
         """Return what is to outlive a restart; empty when there is nothing."""
-        followed = self._followed.get(key)
-        return followed.record if followed is not None and followed.record else self._stored.get(key, "")
+        return self._records.get(key, "")
 
     async def run(self) -> None:
         """Measure until cancelled."""
@@ -147,17 +169,20 @@ class Measuring:
             self._needed_at = self.now()
             if self._following_births is None and self.clusterwide:
                 feed = Feed[NodeBirth](self.client, "/api/v1/nodes", read_birth, self._births, pace=Pace(verify=0))
+                self._feed_of_births = feed
                 self._following_births = tasks.create_task(feed.run(), name="births of nodes")
         elif self._following_births is not None and self.now() - self._needed_at >= _LINGER_SECONDS:
             self._following_births.cancel()
-            self._following_births = None
+            self._following_births = self._feed_of_births = None
             self._births = NodeBirths()  # what happens meanwhile is not seen
+
+    def _births_are_pending(self) -> bool:
+        feed = self._feed_of_births
+        return feed is not None and not feed.synced and feed.refusal is None
 
     def _arrange(self, needs: Mapping[BufferKey, Need], feeds: SharedFeeds[Arrival], tasks: asyncio.TaskGroup) -> None:
         for key in self._followed.keys() - needs.keys():
-            if record := self._followed[key].record:
-                self._stored[key] = record  # it goes on from there, should its workload come back
-            self._unfollow(key)
+            self._leave(key)
         for key, need in needs.items():
             followed = self._followed.get(key)
             if followed is not None and followed.need.selector == need.selector:
@@ -166,11 +191,11 @@ class Measuring:
             windows = self._windows(need, NOTHING_MEASURED)
             if windows is None:
                 continue
-            memory = Memory.read(self._stored.get(key, "")) if followed is None else followed.gauge.memory
+            self._leave(key)
+            memory = Memory.read(self._records.get(key, ""))
             is_new = memory is None
             if memory is None:
                 memory = Memory.new(*windows, self.now())
-            self._unfollow(key)
             if not self._follow(key, need, memory, feeds):
                 continue
             if is_new and self.history is not None and isinstance(need.reference, Reference):
@@ -188,9 +213,15 @@ class Measuring:
         counting = need.spec.sizing.count if need.spec.sizing is not None else ()
         newcomers = Newcomers(rollouts="Rollouts" in counting, replacements="Replacements" in counting)
         gauge = Gauge(memory, self._births if self.clusterwide else None, newcomers=newcomers)
-        self._followed[key] = _Followed(need, gauge)
-        feeds.join(_pods_of(key[0]), gauge, wanted)
+        self._followed[key] = _Followed(need, gauge, feeds.join(_pods_of(key[0]), gauge, wanted))
         return True
+
+    def _can_be_followed(self, need: Need) -> bool:
+        """Whether the pods of a workload are followed, or will be in a moment."""
+        with suppress(ValueError):
+            parse_selector(need.selector)
+            return bool(need.selector) and self._windows(need, NOTHING_MEASURED) is not None
+        return False
 
     async def _read_history(self, history: History, reference: Reference, memory: Memory) -> None:
         """Put the demand of the past in front of what was seen since, which it holds as well."""
@@ -207,6 +238,13 @@ class Measuring:
                 logger.info("%d pods of %s in %s are known from history", len(times), reference, reference.namespace)
             return
 
+    def _leave(self, key: BufferKey) -> None:
+        """Follow a workload no more for now; it goes on from what was learnt, should it or other pods of it come."""
+        followed = self._followed.get(key)
+        if followed is not None and followed.gauge.listed:
+            self._records[key] = followed.gauge.record()
+        self._unfollow(key)
+
     def _unfollow(self, key: BufferKey) -> None:
         followed = self._followed.pop(key, None)
         if followed is not None and self._feeds is not None:
@@ -215,8 +253,14 @@ class Measuring:
     def _advance(self, key: BufferKey) -> None:
         followed, now = self._followed[key], self.now()
         gauge = followed.gauge
+        if not gauge.listed:
+            if followed.feed.refusal is not None and key not in self._published:
+                self._publish(key, gauge.measured(now), self.record(key))  # what was learnt is all there is
+            return
+        if self._births_are_pending():
+            return  # a pod is told by its node once, and by no node it is not
         gauge.advance(now)
-        if not gauge.listed or now - followed.published_at < _PUBLISH_SECONDS:
+        if now - followed.published_at < _PUBLISH_SECONDS:
             return
         followed.published_at = now
         measured = gauge.measured(now)
@@ -224,13 +268,19 @@ class Measuring:
         if windows is not None and _differ(windows, (gauge.memory.demand.near, gauge.memory.demand.far)):
             gauge.memory.demand.rewindow(*windows)
             measured = gauge.measured(now)
-        before = followed.published, followed.record
+        record = self.record(key)
         learnt = (gauge.came, windows, measured.resume, measured.cold, measured.after)
         if now - followed.recorded_at >= (_RECORD_SECONDS if learnt != followed.learnt else _OLDEST_RECORD_SECONDS):
-            followed.recorded_at, followed.record, followed.learnt = now, gauge.record(), learnt
-        followed.published = measured
-        if (followed.published, followed.record) != before:
-            self.changed(key)
+            followed.recorded_at, followed.learnt, record = now, learnt, gauge.record()
+        self._publish(key, measured, record)
+
+    def _publish(self, key: BufferKey, measured: Measured, record: str) -> None:
+        if (measured, record) == (self._published.get(key), self.record(key)):
+            return
+        self._published[key] = measured
+        if record:
+            self._records[key] = record
+        self.changed(key)
 
     def _windows(self, need: Need, measured: Measured) -> tuple[Fraction, Fraction] | None:
         try:

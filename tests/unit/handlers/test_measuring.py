@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -25,7 +24,6 @@ from tests.unit.small_server import SmallServer, small_server, until
 KEY = ("team-a", "web")
 WEB = Reference("team-a", "apps", "Deployment", "web")
 PODS, NODES = "/api/v1/namespaces/team-a/pods", "/api/v1/nodes"
-HPAS = "/apis/autoscaling/v2/namespaces/team-a/horizontalpodautoscalers"
 NOW = 1_770_000_000
 
 
@@ -44,8 +42,11 @@ class Watched:
     time: float = NOW
     changed: list[BufferKey] = field(default_factory=list)
 
-    def pods(self, key: BufferKey = KEY) -> int:
-        return self.measuring.complete(key, Workload(None, 20), None).measured.pods
+    def pods(self, key: BufferKey = KEY) -> int | None:
+        """Return how many pods were counted; None while that is not known."""
+        need = Need(spec(scaleUpRate="Measured"), f"app={key[1]}", WEB)
+        found = self.measuring.complete(key, Workload(None, 20), need)
+        return found.measured.pods if isinstance(found, Workload) else None
 
 
 def pod(created: int, app: str = "web") -> dict[str, Any]:
@@ -63,7 +64,7 @@ class Remembered(History):
 @asynccontextmanager
 async def watched(history: History | None = None, record: str = "") -> AsyncIterator[Watched]:
     async with small_server() as (server, client):
-        server.collections |= {PODS: {}, NODES: {}, HPAS: {}}
+        server.collections |= {PODS: {}, NODES: {}}
         found = Watched(server, _measuring(client, history))
         found.measuring.needs = lambda: found.needs
         found.measuring.changed = found.changed.append
@@ -77,8 +78,7 @@ async def watched(history: History | None = None, record: str = "") -> AsyncIter
 
 
 def _measuring(client: Client, history: History | None) -> Measuring:
-    scalers = Autoscalers(client, lambda: ["team-a"], changed=lambda _: None)
-    return Measuring(client, dict, lambda _: None, scalers, history=history)
+    return Measuring(client, dict, lambda _: None, Autoscalers(client, changed=lambda _: None), history=history)
 
 
 async def test_pods_are_counted_and_a_record_takes_them_over_a_restart() -> None:
@@ -94,7 +94,7 @@ async def test_pods_are_counted_and_a_record_takes_them_over_a_restart() -> None
         record = first.measuring.record(KEY)
         assert record
     async with watched(record=record) as again:
-        assert again.measuring.record(KEY) == record
+        assert (again.measuring.record(KEY), again.pods()) == (record, None)
         again.time = NOW + 60
         for at in range(7):
             again.server.put(
@@ -159,6 +159,28 @@ async def test_a_namespace_is_watched_once_for_all_that_is_measured_in_it() -> N
         await until(lambda: [found.pods(key) for key in keys.values()] == [2, 1, 0], "each has its own pods")
 
 
+@pytest.mark.parametrize(("code", "samples"), [(500, 1), (403, 0)], ids=["not read yet", "refused"])
+async def test_what_a_pod_waited_for_is_told_once_nodes_have_been_read(code: int, samples: int) -> None:
+    async with watched() as found:
+        found.server.refusals[NODES] = code
+        found.server.put(NODES, "n", metadata={"creationTimestamp": stamp(NOW + 30)})
+        scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": stamp(NOW + 40)}
+        conditions = {"conditions": [scheduled]}
+        found.server.put(PODS, "p", **pod(NOW + 1), spec={"nodeName": "n"}, status=conditions)
+        found.needs[KEY] = Need(spec(coldNodeLatency="Measured"), "app=web", WEB)
+        await until(lambda: len(found.server.watched(PODS)) == 1, "the pod read")
+        found.time = NOW + 60
+        if samples:
+            await asyncio.sleep(2.5)  # two looks
+            assert found.pods() == 0, "what it waited for would be lost"
+            del found.server.refusals[NODES]
+        await until(lambda: found.pods() == 1, "the pod counted")
+        complete = found.measuring.complete(KEY, Workload(None, 20), found.needs[KEY])
+        assert isinstance(complete, Workload)
+        assert complete.measured.cold is not None
+        assert complete.measured.cold.samples == samples
+
+
 async def test_nodes_are_followed_no_more_once_nothing_is_measured_for_a_while() -> None:
     async with watched() as found:
         found.needs[KEY] = Need(spec(scaleUpRate="Measured"), "app=web", WEB)
@@ -182,9 +204,11 @@ async def test_what_was_learnt_is_kept_while_a_workload_is_gone() -> None:
         del found.needs[KEY]
         await until(lambda: not found.server.watched(PODS), "pods followed no more")
         found.server.delete(PODS, "p")
+        found.server.put(PODS, "q", **pod(NOW + 60))
         found.needs[KEY] = need
         found.time = NOW + 90
-        await until(lambda: found.pods() == 1, "the pod remembered")
+        assert found.pods() == 1, "until pods have been read again"
+        await until(lambda: found.pods() == 2, "the pod remembered, and another one")
 
 
 async def test_a_selector_that_cannot_be_read_stops_nothing_else(caplog: pytest.LogCaptureFixture) -> None:
@@ -193,23 +217,6 @@ async def test_a_selector_that_cannot_be_read_stops_nothing_else(caplog: pytest.
         found.needs[KEY] = Need(spec(scaleUpRate="Measured"), "app=web", WEB)
         await until(lambda: found.changed == [KEY], "the other pods listed")
         assert "nothing is measured of team-a/odd: 'app in web' is not a label selector" in caplog.text
-
-
-async def test_autoscalers_are_found_by_what_they_scale() -> None:
-    async with small_server() as (server, client):
-        server.collections[HPAS] = {}
-        target = {"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "maxReplicas": 50}
-        server.put(HPAS, "web", spec=json.loads(json.dumps(target)))
-        changed: list[str] = []
-        scalers = Autoscalers(client, lambda: ["team-a"], changed=changed.append)
-        task = asyncio.create_task(scalers.run())
-        await until(lambda: changed == ["team-a"], "the autoscalers read")
-        found = scalers.of("team-a", ("Deployment", "web"), replicas=20)
-        assert found is not None
-        assert (found.replicas, found.most) == (20, 50)
-        assert scalers.of("team-a", ("Deployment", "other"), replicas=20) is None
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 def test_only_what_asks_for_it_is_measured() -> None:
