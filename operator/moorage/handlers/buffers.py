@@ -14,6 +14,7 @@ from moorage.api.capacitybuffer_status import CapacityBufferStatus
 from moorage.api.labels import unit_selector
 from moorage.buffer.holdings import Holding
 from moorage.buffer.life import NO_ADJUSTMENT, Adjustment
+from moorage.buffer.measured import NOTHING_MEASURED
 from moorage.buffer.quotas import Asking, Quota, Share, share_out
 from moorage.buffer.size import SizingError
 from moorage.cluster.reference import AnyReference, PodsReference, Reference
@@ -187,8 +188,10 @@ class Buffers:
                 share=self._share(namespace, name),
                 adjustment=judged.adjustment,
             )
-            if self.measuring is not None and isinstance(found, Workload):
-                status = with_measured(status, found.measured, self.measuring.record((namespace, name)))
+            if self.measuring is not None and known.spec.sizing is not None:
+                measured = found.measured if isinstance(found, Workload) else NOTHING_MEASURED
+                record, method = self.measuring.record((namespace, name)), known.spec.sizing.method or "Mean"
+                status = with_measured(status, measured, record, method=method)
             return with_adjustment(with_schedule(status, judged.in_force, known.spec), judged.adjustment)
         except ValueError as error:
             return unsized_buffer_status("InvalidSpec", str(error), generation=known.generation)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import msgspec
 
-from moorage.api.capacitybuffer_status import CapacityBufferStatus
+from moorage.api.capacitybuffer_status import CapacityBufferStatus, MethodInForce, SizingStatus
 from moorage.api.measured import LatencyStatus, MeasuredStatus
 from moorage.buffer.measured import Measured, Quantiles
 
 
-def with_measured(status: CapacityBufferStatus, measured: Measured, record: str) -> CapacityBufferStatus:
-    """Add what was measured, and the record that outlives a restart; nothing where nothing is measured."""
-    if status.sizing is None or not (record or measured.rate or measured.recorded or measured.pods):
+def with_measured(
+    status: CapacityBufferStatus, measured: Measured, record: str, *, method: MethodInForce
+) -> CapacityBufferStatus:
+    """Add what was measured, and the record that outlives a restart; nothing where nothing is measured.
+
+    `method` is what the spec says, for a buffer that has no size.
+    """
+    if not (record or measured.rate or measured.recorded or measured.pods):
         return status
     recorded = measured.recorded
     found = MeasuredStatus(
@@ -24,7 +29,9 @@ def with_measured(status: CapacityBufferStatus, measured: Measured, record: str)
         after=_latency(measured.after),
         record=record,
     )
-    return msgspec.structs.replace(status, sizing=msgspec.structs.replace(status.sizing, measured=found))
+    # What was learnt outlives that there is no size for now, such as while the workload is gone.
+    sizing = status.sizing if status.sizing is not None else SizingStatus(method=method)
+    return msgspec.structs.replace(status, sizing=msgspec.structs.replace(sizing, measured=found))
 
 
 def _latency(found: Quantiles | None) -> LatencyStatus | None:

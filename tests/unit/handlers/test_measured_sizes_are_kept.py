@@ -123,6 +123,18 @@ async def test_a_restart_keeps_the_size_while_pods_are_being_read() -> None:
             assert set(again.sizes) == {status["replicas"]}
 
 
+async def test_a_record_outlives_a_restart_while_there_is_no_workload() -> None:
+    async with learnt() as (_, client, found, status):
+        found.find(GONE)
+        gone = found.look()
+        assert gone is not None
+        assert "replicas" not in gone
+        assert gone["sizing"]["measured"]["record"]
+        async with started(client, time=NOW + 130, status=gone) as again:
+            await again.until(lambda: bool(again.sizes), "a size")
+            assert set(again.sizes) == {status["replicas"]}, "of what was learnt, once the workload is back"
+
+
 async def test_where_pods_may_not_be_read_what_was_learnt_counts() -> None:
     async with learnt() as (server, client, _, status):
         server.refusals[PODS] = 403

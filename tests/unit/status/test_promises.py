@@ -122,7 +122,7 @@ def test_then_the_upper_quantile_is_in_force() -> None:
     sizing = sizing_of(found)
     assert (sizing.scale_up_rate, sizing.standby_resume_latency, sizing.cold_node_latency) == ("1.5", "30s", "90s")
     assert sizing.sources["coldNodeLatency"] == "measured: p95 of 40 samples"
-    shown = with_measured(found, measured, "record")
+    shown = with_measured(found, measured, "record", method="Observed")
     assert sizing_of(shown).measured.cold.p95 == "90.04s"
     assert sizing_of(shown).measured.rate == "1.5"
 
