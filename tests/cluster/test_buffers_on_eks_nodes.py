@@ -20,15 +20,21 @@ class Pool:
     def __init__(self, plane: ControlPlane) -> None:
         self.plane = plane
         self.name = f"eks-{secrets.token_hex(3)}"
-        self.selector = {POOL: self.name}
+        taint = {"key": POOL, "value": self.name, "effect": "NoSchedule"}
+        self._taints = [taint]
+        self.place = {
+            "nodeSelector": {POOL: self.name},
+            "tolerations": [{**taint, "operator": "Equal"}],
+        }
+        """The fields of a pod spec that put it here; no other pod comes."""
 
     def add(self, count: int, *, kind: str, pods: str) -> None:
         labels = {
-            **self.selector,
+            POOL: self.name,
             "eks.amazonaws.com/nodegroup": self.name,
             "node.kubernetes.io/instance-type": kind,
         }
-        self.plane.add_nodes(count, labels=labels, cpu="2", memory="8Gi", pods=int(pods))
+        self.plane.add_nodes(count, labels=labels, taints=self._taints, cpu="2", memory="8Gi", pods=int(pods))
 
 
 @pytest.fixture
@@ -40,7 +46,7 @@ def pool(own_control_plane: ControlPlane) -> Iterator[Pool]:
 
 @pytest.mark.usefixtures("operator")
 def test_units_and_their_addresses_are_told_before_and_after_there_are_nodes(pool: Pool, namespace: str) -> None:
-    small = pod_template(cpu="1m", memory="1Mi", nodeSelector=pool.selector)
+    small = pod_template(cpu="1m", memory="1Mi", **pool.place)
     planned = {"instanceType": "m5.large", "networking": "Prefix"}
     pool.plane.apply(small, buffer(podTemplateRef=UNIT, replicas=150, nodes=planned), namespace=namespace)
     expected = {
@@ -61,10 +67,9 @@ def test_units_and_their_addresses_are_told_before_and_after_there_are_nodes(poo
 @pytest.mark.usefixtures("operator")
 def test_pods_bound_units_on_single_addresses(pool: Pool, namespace: str) -> None:
     pool.add(3, kind="m5.large", pods="29")
-    small = pod_template(cpu="1m", memory="1Mi", nodeSelector=pool.selector)
+    small = pod_template(cpu="1m", memory="1Mi", **pool.place)
     pool.plane.apply(small, buffer(podTemplateRef=UNIT, replicas=58), namespace=namespace)
     expected = {"group": f"{pool.name} m5.large", "unitsPerNode": 27, "boundBy": "addresses", "active": 3}
-    status = wait_for_status(pool.plane, namespace, "cbuf/buffer", {"nodes": expected}, timeout=30)
-    assert status["readyReplicas"] == 58
     # Two full nodes, and one with 4 units: two interfaces of 10 addresses, one of them warm.
-    assert status["nodes"]["addresses"] == 30 + 30 + 20
+    expected["addresses"] = 30 + 30 + 20
+    wait_for_status(pool.plane, namespace, "cbuf/buffer", {"readyReplicas": 58, "nodes": expected}, timeout=30)

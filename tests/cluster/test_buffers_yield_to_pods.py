@@ -94,6 +94,7 @@ def test_real_pods_beyond_the_quota_are_refused_with_a_buffer_as_without_one(crd
         namespace=namespace,
     )
     wait_for(lambda: placed(crds, namespace) == 2, timeout=30, message="two placeholders")
+    wait_for_native(crds, namespace, "moorage-ours", {"pods": "3"})
     for name in ("one", "two", "three"):
         crds.apply(pod(name), namespace=namespace)
     with pytest.raises(
@@ -149,10 +150,12 @@ def test_active_and_suspended_units_count_as_if_they_ran_whatever_makes_them(crd
         buffer(podTemplateRef=UNIT, sizing=sizing()),
         namespace=namespace,
     )
+    used = {"pods": "180", "requests.cpu": "180", "limits.memory": "0", "services": "0"}
+    buffered = {"pods": "180", "requests.cpu": "180"}
     status = wait_for_status(
-        crds, namespace, "nsq/ours", {"buffered": {"pods": "180", "requests.cpu": "180"}, "remaining": {"pods": "220"}}
+        crds, namespace, "nsq/ours", {"used": used, "buffered": buffered, "remaining": {"pods": "220"}}
     )
-    assert status["used"] == {"pods": "180", "requests.cpu": "180", "limits.memory": "0", "services": "0"}
+    assert status["used"] == used
     assert {"workload": "CapacityBuffer/buffer", "used": "180"} in next(
         each["top"] for each in status["holders"] if each["resource"] == "pods"
     )

@@ -64,6 +64,7 @@ def test_a_buffer_cannot_be_set_to_zero_at_night(crds: Cluster, namespace: str) 
     wait_for_made(crds, namespace, "deployments", {"buffer-placeholder": 5})
     crds.kubectl("scale", "-n", namespace, "cbuf/buffer", "--replicas=0")
     wait_for_made(crds, namespace, "deployments", {"buffer-placeholder": 0})
+    wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 0})
     scale = json.loads(
         crds.kubectl("get", "--raw", f"/apis/moorage.dev/v1alpha1/namespaces/{namespace}/capacitybuffers/buffer/scale")
     )
@@ -206,8 +207,16 @@ def test_placeholders_of_a_very_low_priority_bring_no_nodes(
     try:
         cluster.apply(low | {"value": -1000, "preemptionPolicy": "Never"})
         cluster.apply(pod_template(), held(), namespace=namespace)
-        found = wait_for_condition(cluster, namespace, "cbuf/buffer", "Warning", "True", "PriorityClass")
-        assert "value -1000: below -10 Cluster Autoscaler adds no nodes" in found["message"]
+        told = "value -1000: below -10 Cluster Autoscaler adds no nodes"  # not that there is no such class
+
+        def warning() -> Object:
+            return condition(status_of(cluster, namespace, "cbuf/buffer"), "Warning")
+
+        wait_for(
+            lambda: (warning().get("reason"), told in warning().get("message", "")) == ("PriorityClass", True),
+            timeout=30,
+            message=lambda: f"{told}; there is {warning()}",
+        )
     finally:
         cluster.kubectl("delete", "priorityclass", placeholder_class)
         cluster.apply(low | {"value": -10, "preemptionPolicy": "Never"})

@@ -33,7 +33,7 @@ def older() -> Iterator[ControlPlane]:
         pytest.skip(f"needs a control plane of our own, and {USER_KUBECONFIG} is set")
     with ControlPlane(options=Options(extra={APISERVER: WITHOUT_MUTATING_POLICIES})) as plane:
         plane.kubectl("apply", "--server-side", "--validate=strict", "--warnings-as-errors", "-k", str(LIMIT_RANGES))
-        plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", f"crd/namespacequotas.{GROUP}")
+        plane.wait_until_served(f"namespacequotas.{GROUP}")
         yield plane
 
 

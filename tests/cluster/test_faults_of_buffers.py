@@ -77,6 +77,11 @@ def units(cluster: ControlPlane, namespace: str, operator: OperatorProcess) -> N
     wait_for_truth(cluster, namespace, UNITS)
 
 
+def live_units(cluster: ControlPlane, namespace: str) -> int:
+    """Return how many pods of units there are that are not going away."""
+    return sum("deletionTimestamp" not in each["metadata"] for each in pods_of(cluster, namespace, UNIT_PODS))
+
+
 def wait_for_truth(cluster: ControlPlane, namespace: str, count: int) -> None:
     """Wait until what is there, and what is said of it, is so many units, all at the same time.
 
@@ -100,7 +105,7 @@ def wait_for_truth(cluster: ControlPlane, namespace: str, count: int) -> None:
             sorted(each["kind"] for each in now) == sorted(truth)
             and all(contains(each, truth[each["kind"]]) for each in now)
             and all(each["status"]["observedGeneration"] == each["metadata"]["generation"] for each in now)
-            and len(pods_of(cluster, namespace, UNIT_PODS)) == count
+            and live_units(cluster, namespace) == count
         )
 
     unreachable = (KubectlError, urllib3.exceptions.HTTPError, OSError)
@@ -216,6 +221,7 @@ def test_a_restart_takes_no_unit_away_for_a_moment(
 ) -> None:
     with watching(cluster, namespace) as seen:
         operator.kill()
+        patch(cluster, namespace, "cbuf/buffer", {"spec": {"priority": 1}})  # no size, but true only once it was seen
         operator.start_and_wait()
         wait_for_truth(cluster, namespace, UNITS)
         patch(cluster, namespace, "cbuf/buffer", {"spec": {"replicas": MORE}})
@@ -260,7 +266,7 @@ def test_objects_are_edited_by_hand(
                 and limit is not None
                 and limit["spec"]["hard"] == {"pods": str(UNITS)}
                 and deployment["status"].get("readyReplicas") == UNITS
-                and len(pods_of(cluster, namespace, UNIT_PODS)) == UNITS
+                and live_units(cluster, namespace) == UNITS
             )
 
         wait_for(is_back, timeout=SECONDS, message=lambda: f"all to be as before; seen: {seen}")

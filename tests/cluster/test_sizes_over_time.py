@@ -32,15 +32,17 @@ def own_operator(namespace: str, start_operator: StartOperator) -> OperatorProce
 @pytest.mark.usefixtures("own_operator")
 class TestSchedules:
     def test_a_buffer_is_empty_for_as_long_as_a_schedule_says(self, crds: Cluster, namespace: str) -> None:
-        """It began a minute ago and ends some seconds from now."""
-        now = datetime.now(UTC)
-        begin = (now - timedelta(minutes=1)).replace(second=0, microsecond=0)
-        ends_in = (now - begin).total_seconds() + 12
-        night = hours(begin, f"{int(ends_in)}s", replicas=0)
+        """It began a minute ago; once that was seen, it is made to end some seconds from then."""
+        begin = (datetime.now(UTC) - timedelta(minutes=1)).replace(second=0, microsecond=0)
+        night = hours(begin, "1h", replicas=0)
         crds.apply(pod_template(), buffer(podTemplateRef=UNIT, replicas=5, schedules=[night]), namespace=namespace)
-        status = wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 0}, timeout=10)
+        status = wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 0})
         assert f"spec.schedules[0] ({night['schedule']}) is in force, until" in status["sizing"]["explanation"]
-        status = wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 5}, timeout=20)
+        seconds = int((datetime.now(UTC) - begin).total_seconds()) + 8
+        night["duration"] = f"{seconds}s"
+        patch(crds, namespace, "cbuf/buffer", {"spec": {"schedules": [night]}})
+        status = wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 5})
+        assert datetime.now(UTC) >= begin + timedelta(seconds=seconds), "not before the end"
         assert "schedules" not in status["sizing"]["explanation"]
 
     def test_a_time_zone_that_does_not_exist_is_told(self, crds: Cluster, namespace: str) -> None:
@@ -81,6 +83,7 @@ class TestStabilization:
             namespace=namespace,
         )
         wait_for_made(crds, namespace, "deployments", {"buffer-placeholder": 6})
+        wait_for_status(crds, namespace, "cbuf/buffer", {"replicas": 6})  # which is what it is remembered by
         own_operator.kill()
         crds.kubectl("scale", "-n", namespace, "cbuf/buffer", "--replicas=1")
         own_operator.start_and_wait()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from math import ceil
 from typing import Any
 
 import pytest
 
-from tests.cluster.backends import patch
+from tests.cluster.backends import on_nodes, patch
 from tests.cluster.objects import buffer, condition, deployment, status_of, wait_for_condition, wait_for_status
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.waiting import wait_for
@@ -41,7 +41,9 @@ def run_script(cluster: Cluster, namespace: str, *, seconds: int, first: int, no
         replicas = first + RATE * second
         cluster.kubectl("scale", "-n", namespace, "deployment/web", f"--replicas={replicas}")
         if second == node_after:
-            cluster.add_nodes(1, cpu="400", pods=1000, labels={"for": namespace}, prefix=f"{namespace}-")
+            taint = {"key": "moorage-test", "value": namespace, "effect": "NoSchedule"}
+            labels = {"moorage-test": namespace}
+            cluster.add_nodes(1, cpu="400", pods=1000, labels=labels, taints=[taint], prefix=f"{namespace}-")
         time.sleep(max(began + second - time.monotonic(), 0))  # the script's own pace
 
 
@@ -66,15 +68,23 @@ def _seconds(time: str) -> float:
 
 
 @pytest.fixture
+def nodes_go(crds: Cluster, namespace: str) -> Iterator[None]:
+    """What the script makes is not left to other tests' pods."""
+    yield
+    crds.kubectl("delete", "nodes", "-l", f"moorage-test={namespace}", "--wait=false")
+
+
+@pytest.fixture
 def own_operator(start_operator: Callable[..., OperatorProcess]) -> OperatorProcess:
     """An operator of the test's own, for all namespaces: nodes are read by that one only."""
     return start_operator()
 
 
+@pytest.mark.usefixtures("nodes_go")
 def test_the_buffer_reaches_the_size_that_the_truth_asks_for_and_a_restart_loses_nothing(
     crds: Cluster, namespace: str, own_operator: OperatorProcess
 ) -> None:
-    web = deployment(replicas=0, nodeSelector={"for": namespace})
+    web = deployment(replicas=0, **on_nodes(namespace))
     crds.apply(web, buffer(scalableRef=WORKLOAD, sizing=measured_sizing()), namespace=namespace)
     unknown = wait_for_condition(crds, namespace, "cbuf/buffer", "PromiseKept", "Unknown", "NotMeasured")
     assert "tells the rate" in unknown["message"]
@@ -84,18 +94,21 @@ def test_the_buffer_reaches_the_size_that_the_truth_asks_for_and_a_restart_loses
 
     run_script(crds, namespace, seconds=40, first=0, node_after=COLD_SECONDS)
 
-    def learnt() -> bool:
-        return measured(status_of(crds, namespace, "cbuf/buffer")).get("pods") == 40 * RATE
+    def learnt() -> dict[str, Any] | None:
+        status = status_of(crds, namespace, "cbuf/buffer")
+        return status if measured(status).get("pods") == 40 * RATE else None
 
-    wait_for(learnt, timeout=LEARN_SECONDS, message=lambda: f"all pods; {status_of(crds, namespace, 'cbuf/buffer')}")
-    sizing = status_of(crds, namespace, "cbuf/buffer")["sizing"]
+    status = wait_for(
+        learnt, timeout=LEARN_SECONDS, message=lambda: f"all pods; {status_of(crds, namespace, 'cbuf/buffer')}"
+    )
+    sizing = status["sizing"]
     found = sizing["measured"]
     rate, longest = truth(crds, namespace)
     assert float(found["rate"]) == pytest.approx(rate, rel=0.2)
     assert sizing["sources"]["coldNodeLatency"].startswith("measured: p95 of ")
     cold = float(sizing["coldNodeLatency"].removesuffix("s"))
     assert longest - 3 <= cold <= longest + 3
-    replicas = status_of(crds, namespace, "cbuf/buffer")["replicas"]
+    replicas = status["replicas"]
     assert replicas == pytest.approx(rate * longest, rel=0.4)
     assert replicas == ceil(float(sizing["scaleUpRate"]) * cold)
     wait_for(

@@ -37,11 +37,17 @@ class Pool:
     def __init__(self, plane: ControlPlane) -> None:
         self.plane = plane
         self.name = f"pool-{secrets.token_hex(3)}"
-        self.selector = {POOL: self.name}
+        taint = {"key": POOL, "value": self.name, "effect": "NoSchedule"}
+        self._taints = [taint]
+        self.place: Object = {
+            "nodeSelector": {POOL: self.name},
+            "tolerations": [{**taint, "operator": "Equal"}],
+        }
+        """The fields of a pod spec that put it here; no other pod comes."""
 
     def add(self, count: int = 1, *, labels: dict[str, str] | None = None, **keywords: Any) -> list[str]:
         given = {"cpu": "4", "memory": "16Gi", **keywords}
-        return self.plane.add_nodes(count, labels={**self.selector, **(labels or {})}, **given)
+        return self.plane.add_nodes(count, labels={POOL: self.name, **(labels or {})}, taints=self._taints, **given)
 
     def remove(self, *nodes: str) -> None:
         self.plane.kubectl("delete", "node", *nodes, "--wait=false")
@@ -71,11 +77,11 @@ def pool(own_control_plane: ControlPlane) -> Iterator[Pool]:
 
 
 def units(pool: Pool, cpu: str = "1", **spec: Any) -> Object:
-    return pod_template(cpu=cpu, nodeSelector=pool.selector, **spec)
+    return pod_template(cpu=cpu, **pool.place, **spec)
 
 
 def run_pods(pool: Pool, namespace: str, count: int, *, name: str = "web", cpu: str = "1") -> None:
-    pool.plane.apply(deployment(name, replicas=count, cpu=cpu, nodeSelector=pool.selector), namespace=namespace)
+    pool.plane.apply(deployment(name, replicas=count, cpu=cpu, **pool.place), namespace=namespace)
     # A busy machine takes half a minute; a pod that the scheduler has forgotten would take five.
     wait = ("rollout", "status", f"deployment/{name}", "-n", namespace, "--timeout=120s")
     pool.plane.kubectl(*wait, timeout=140)
@@ -163,6 +169,9 @@ def test_standby_units_are_on_suspended_nodes_and_refill_active_ones_after_a_res
     pool.plane.apply(units(pool), buffer(podTemplateRef=UNIT, sizing=HYBRID), namespace=namespace)
     full = {"active": {"readyReplicas": 4}, "standby": {"replicas": 8, "readyReplicas": 8}}
     wait_for_status(pool.plane, namespace, "cbuf/buffer", full)
+    # It is full with nodes that are not suspended yet as with those that are; in between it is not.
+    pool.plane.kubectl("cordon", *standby)
+    wait_for_status(pool.plane, namespace, "cbuf/buffer", {"standby": {"readyReplicas": 0}})
     for node in standby:
         pool.suspend(node)
     wait_for_status(pool.plane, namespace, "cbuf/buffer", full)
@@ -212,8 +221,11 @@ def test_units_that_were_taken_are_not_made_anew_when_refill_is_none(pool: Pool,
     status = wait_for_active(pool, namespace, {"replicas": 5, "readyReplicas": 5})
     assert status["refill"]["withheld"] == 3
     pool.add(1)
-    wait_for_condition(pool.plane, namespace, "cbuf/buffer", "Provisioned", "True", "FitsExistingCapacity")
-    assert status_of(pool.plane, namespace, "cbuf/buffer")["replicas"] == 5
+    # Another buffer gets what the first leaves, which says that the new node was seen.
+    pool.plane.apply(buffer("other", podTemplateRef=UNIT, replicas=8), namespace=namespace)
+    wait_for_active(pool, namespace, {"replicas": 8, "readyReplicas": 4}, "other")
+    status = wait_for_active(pool, namespace, {"replicas": 5, "readyReplicas": 5})
+    assert condition(status, "Provisioned")["reason"] == "FitsExistingCapacity"
 
 
 @pytest.mark.usefixtures("operator")

@@ -16,7 +16,6 @@ import urllib3
 from tests.cluster.objects import Object
 from tests.cluster.rest import Rest, rest_client
 from tests.controlplane.cluster import Cluster
-from tests.controlplane.waiting import wait_for
 
 GROUP, PLURAL = "autoscaling.x-k8s.io", "capacitybuffers"
 CRD = f"{PLURAL}.{GROUP}"
@@ -109,12 +108,7 @@ def upstream_crd(*versions: str) -> Object:
 def install_upstream(cluster: Cluster, *versions: str) -> None:
     """Serve the API in these versions (both by default)."""
     cluster.apply(upstream_crd(*(versions or ("v1beta1", "v1alpha1"))))
-    cluster.kubectl("wait", "--for=condition=Established", "--timeout=30s", f"crd/{CRD}")
-    wait_for(
-        lambda: cluster.kubectl("get", UPSTREAM, "-A", "--ignore-not-found") is not None,
-        timeout=30,
-        message="the autoscalers' API",
-    )
+    cluster.wait_until_served(UPSTREAM)
 
 
 def remove_upstream(cluster: Cluster) -> None:

@@ -1,6 +1,7 @@
 """The test autoscaler as it runs: a thread that looks at the cluster many times a second and carries plans out.
 
-Latencies are those of GKE scaled down, and can be changed while it runs. `history` has all that it did, in order.
+Latencies are those of GKE scaled down, and can be changed while it runs: what is under way follows the change too, so
+that a test can hold a step for as long as it looks, and let it go then. `history` has all that it did, in order.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ from tests.standby.plan import Buffer, Place, Plan, Steps
 
 VERSION = "autoscaling.x-k8s.io/v1beta1"
 STANDBY_STRATEGY = "buffer.gke.io/standby-capacity"
+HELD = 600.0
+"""A latency that no test waits for: set for as long as a step has to be held."""
 _POLL_SECONDS = 0.1
 _MEBI = 1 << 20
 
@@ -61,7 +64,7 @@ class Event:
 
 @dataclass
 class _Arriving:
-    due: float
+    ordered: float
     buffer: str = ""
 
 
@@ -71,7 +74,7 @@ class _Memory:
 
     arriving: list[_Arriving] = field(default_factory=list)
     resuming: dict[str, float] = field(default_factory=dict)
-    """When each node's resume is done."""
+    """When each node's resume began."""
     seen: dict[str, float] = field(default_factory=dict)
     """When each chilling node began to chill."""
     idle: dict[str, float] = field(default_factory=dict)
@@ -87,6 +90,8 @@ class StandbyAutoscaler:
         self.latencies = latencies or Latencies()
         self.history: list[Event] = []
         self.trouble = ""
+        self.held = threading.Lock()
+        """Whoever has it keeps the autoscaler from doing anything."""
         self._rest = rest
         self._memory = _Memory()
         self._stop = threading.Event()
@@ -113,7 +118,8 @@ class StandbyAutoscaler:
     def _run(self) -> None:
         while not self._stop.wait(_POLL_SECONDS):
             try:
-                self._pass()
+                with self.held:
+                    self._pass()
                 self.trouble = ""
             except (urllib3.exceptions.HTTPError, AssertionError, KeyError) as error:
                 self.trouble = repr(error)
@@ -197,17 +203,17 @@ class StandbyAutoscaler:
 
     def _arrive(self, now: float) -> None:
         """Nodes that were ordered and are there now."""
-        for each in [each for each in self._memory.arriving if each.due <= now]:
+        for each in [each for each in self._memory.arriving if now - each.ordered >= self.latencies.new_node]:
             name = f"{self.pool}-{secrets.token_hex(3)}"
             self._rest.create("", new_node(name, self.pool, self.size, standby_for=each.buffer)).require()
             self._memory.arriving.remove(each)
             self._note("chilling" if each.buffer else "made", name)
 
     def _finish_resumes(self, nodes: dict[str, Object], now: float) -> None:
-        for name, due in list(self._memory.resuming.items()):
+        for name, since in list(self._memory.resuming.items()):
             if name not in nodes:
                 del self._memory.resuming[name]
-            elif due <= now:
+            elif now - since >= self.latencies.resume:
                 self._rest.patch("", "Node", name, says_suspended("False"), sub="status", how=STRATEGIC).require()
                 nodes[name] = self._rest.patch("", "Node", name, consumption(nodes[name]), how=MERGE).require()
                 del self._memory.resuming[name]
@@ -218,11 +224,11 @@ class StandbyAutoscaler:
             nodes[name] = self._rest.patch("", "Node", name, consumption(nodes[name]), how=MERGE).require()
             self._note("consumed", name)
         for name in steps.resume:
-            self._memory.resuming[name] = now + self.latencies.resume
+            self._memory.resuming[name] = now
             self._note("resuming", name)
         orders = ["" for _ in range(steps.make)]
         orders += [buffer for buffer, count in steps.make_standby.items() for _ in range(count)]
-        self._memory.arriving += [_Arriving(now + self.latencies.new_node, buffer) for buffer in orders]
+        self._memory.arriving += [_Arriving(now, buffer) for buffer in orders]
         idle = self._memory.idle
         self._memory.idle = {name: idle.get(name, now) for name in steps.not_needed}
         late = [name for name, since in self._memory.idle.items() if now - since >= self.latencies.scale_down]

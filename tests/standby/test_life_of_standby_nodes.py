@@ -7,7 +7,7 @@ from typing import Any
 from tests.cluster.objects import Object, deployment, pod_template
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.waiting import wait_for
-from tests.standby.autoscaler import STANDBY_STRATEGY, VERSION, StandbyAutoscaler
+from tests.standby.autoscaler import HELD, STANDBY_STRATEGY, VERSION, StandbyAutoscaler
 from tests.standby.nodes import ASSIGNED, POOL, STANDBY, SUSPENDED, State
 
 SECONDS = 20.0
@@ -52,7 +52,7 @@ def condition_of(found: Object, kind: str) -> str:
 def test_a_standby_node_chills_before_it_is_suspended(
     upstream: Cluster, namespace: str, autoscaler: StandbyAutoscaler
 ) -> None:
-    autoscaler.latencies.chilling = 5.0
+    autoscaler.latencies.chilling = HELD
     upstream.apply(unit(autoscaler), upstream_buffer("web-standby", 3, STANDBY_STRATEGY), namespace=namespace)
     wait_for_nodes(autoscaler, chilling=1)
     [name] = autoscaler.nodes(State.CHILLING)
@@ -62,6 +62,7 @@ def test_a_standby_node_chills_before_it_is_suspended(
     assert {"key": STANDBY, "value": "true", "effect": "PreferNoSchedule"} in chilling["spec"]["taints"]
     assert not chilling["spec"].get("unschedulable")
 
+    autoscaler.latencies.chilling = 1.0
     wait_for_nodes(autoscaler, suspended=1)
     wait_for(
         lambda: condition_of(node(upstream, name), "Suspended") == "True", timeout=SECONDS, message="the condition"
@@ -80,7 +81,8 @@ def test_a_pod_that_waits_resumes_a_suspended_node_which_is_replaced_and_not_sus
     wait_for_nodes(autoscaler, suspended=1)
     [first] = autoscaler.nodes(State.SUSPENDED)
     upstream.apply(workload(autoscaler, 1), namespace=namespace)
-    upstream.kubectl("rollout", "status", "deployment/web", "-n", namespace, f"--timeout={SECONDS:.0f}s")
+    # A busy machine takes half a minute; a pod that the scheduler has forgotten would take five.
+    upstream.kubectl("rollout", "status", "deployment/web", "-n", namespace, "--timeout=120s", timeout=140)
     assert autoscaler.events("resumed") == [first]
     assert condition_of(node(upstream, first), "Suspended") == "False"
     wait_for_nodes(autoscaler, running=1, suspended=1)
@@ -94,12 +96,13 @@ def test_a_pod_that_waits_resumes_a_suspended_node_which_is_replaced_and_not_sus
 def test_a_chilling_node_that_a_pod_finds_is_not_suspended(
     upstream: Cluster, namespace: str, autoscaler: StandbyAutoscaler
 ) -> None:
-    autoscaler.latencies.chilling = 5.0
+    autoscaler.latencies.chilling = HELD
     upstream.apply(unit(autoscaler), upstream_buffer("web-standby", 4, STANDBY_STRATEGY), namespace=namespace)
     wait_for_nodes(autoscaler, chilling=1)
     [first] = autoscaler.nodes(State.CHILLING)
     upstream.apply(workload(autoscaler, 1), namespace=namespace)
     wait_for(lambda: autoscaler.events("consumed") == [first], timeout=SECONDS, message="a consumed node")
+    autoscaler.latencies.chilling = 1.0
     wait_for_nodes(autoscaler, running=1, suspended=1)
     assert first not in autoscaler.events("suspended")
 

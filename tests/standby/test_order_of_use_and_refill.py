@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from tests.cluster.objects import Object, buffer, condition, pods_of, status_of, wait_for_status
+from tests.cluster.upstream import UPSTREAM
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.waiting import wait_for
-from tests.standby.autoscaler import StandbyAutoscaler
+from tests.standby.autoscaler import HELD, Latencies, StandbyAutoscaler
 from tests.standby.nodes import State
 from tests.standby.test_life_of_standby_nodes import SECONDS, unit, wait_for_nodes, workload
 
@@ -58,12 +59,20 @@ class Case:
         return found
 
     def wait_for_pods(self, count: int) -> dict[str, list[str]]:
+        """Wait until exactly so many pods run, and return where."""
+        placed: dict[str, list[str]] = {}
+
+        def are_placed() -> bool:
+            placed.clear()
+            placed.update(self.pods())
+            return sum(map(len, placed.values())) == count
+
         wait_for(
-            lambda: sum(map(len, self.pods().values())) == count,
+            are_placed,
             timeout=SECONDS,
-            message=lambda: f"{count} pods on nodes; there are {self.pods()}; {self.autoscaler.history}",
+            message=lambda: f"{count} pods on nodes; there are {placed}; {self.autoscaler.history}",
         )
-        return self.pods()
+        return placed
 
 
 @pytest.fixture
@@ -84,21 +93,24 @@ def test_pods_use_active_then_waiting_then_suspended_standby_then_new_nodes(case
     auto = case.autoscaler
     [active], suspended = auto.nodes(State.RUNNING), auto.nodes(State.SUSPENDED)
     # One of the standby nodes is replaced, and the new one does not get suspended any more.
-    auto.latencies.chilling = 600.0
+    auto.latencies.chilling = HELD
     case.cluster.kubectl("delete", "node", suspended[0])
     wait_for_nodes(auto, running=1, chilling=1, suspended=1)
     case.wait(FULL)
     [chilling] = auto.nodes(State.CHILLING)
 
-    auto.latencies.new_node = 4.0  # so that nothing is refilled while this is looked at
-    case.scale(4)
-    assert set(case.wait_for_pods(4)) == {active}, "active units first"
+    auto.latencies.new_node = auto.latencies.resume = HELD  # each step waits until the one before was looked at
+    with auto.held:  # else it puts the chilling node in place of the active one before all four are placed
+        case.scale(4)
+        assert set(case.wait_for_pods(4)) == {active}, "active units first"
     case.scale(16)
     placed = case.wait_for_pods(8)
     assert {node: len(pods) for node, pods in placed.items()} == {active: 4, chilling: 4}, "then waiting standby"
+    auto.latencies.resume = Latencies.resume
     placed = case.wait_for_pods(12)
     assert {node: len(pods) for node, pods in placed.items()} == {active: 4, chilling: 4, suspended[1]: 4}
     assert auto.events("resumed") == [suspended[1]], "then suspended standby, after a resume"
+    auto.latencies.new_node = Latencies.new_node
     placed = case.wait_for_pods(16)
     assert not {active, chilling, suspended[1]}.issuperset(placed), "then new nodes"
 
@@ -106,8 +118,7 @@ def test_pods_use_active_then_waiting_then_suspended_standby_then_new_nodes(case
 def test_active_is_refilled_from_standby_and_standby_from_new_nodes(case: Case) -> None:
     auto = case.autoscaler
     [active], suspended = auto.nodes(State.RUNNING), auto.nodes(State.SUSPENDED)
-    auto.latencies.new_node = 3.0
-    auto.latencies.resume = 1.5
+    auto.latencies.new_node = auto.latencies.resume = HELD
     case.scale(3)
     case.wait_for_pods(3)
     status = case.wait({"active": {"readyReplicas": 1, "consumed": 3, "refilling": 3}})
@@ -116,10 +127,12 @@ def test_active_is_refilled_from_standby_and_standby_from_new_nodes(case: Case) 
     assert condition(status, "Provisioned")["status"] == "False"
 
     # The resumed node makes active full; what it takes out of standby comes from a new node.
+    auto.latencies.resume = Latencies.resume
     status = case.wait({"active": {"readyReplicas": 4}, "standby": {"readyReplicas": 4}})
     assert "consumed" not in status["active"], "full again"
     assert "4 units need room on new nodes" in condition(status, "Provisioned")["message"]
     assert auto.events("resumed")[0] in suspended
+    auto.latencies.new_node = Latencies.new_node
     case.wait(FULL)
     assert set(case.pods()) == {active}
     wait_for_nodes(auto, running=2, suspended=2)
@@ -144,5 +157,8 @@ def test_a_node_that_was_used_is_not_suspended_again(case: Case) -> None:
 def test_deleting_the_buffer_removes_all_that_was_made(case: Case) -> None:
     case.cluster.kubectl("delete", "cbuf", "web", "-n", case.namespace)
     wait_for_nodes(case.autoscaler)
-    upstream = case.cluster.get("capacitybuffers.autoscaling.x-k8s.io", "-n", case.namespace)
-    assert upstream == []
+    wait_for(  # the autoscaler removes its nodes once the template is gone, which may be sooner
+        lambda: case.cluster.get(UPSTREAM, "-n", case.namespace) == [],
+        timeout=SECONDS,
+        message="the end of the autoscalers' objects",
+    )

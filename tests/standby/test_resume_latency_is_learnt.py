@@ -12,7 +12,7 @@ from tests.cluster.objects import buffer, condition, pods_of, status_of, wait_fo
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.waiting import wait_for
 from tests.operator_process import OperatorProcess
-from tests.standby.autoscaler import StandbyAutoscaler
+from tests.standby.autoscaler import HELD, Latencies, StandbyAutoscaler
 from tests.standby.nodes import State
 from tests.standby.test_life_of_standby_nodes import SECONDS, wait_for_nodes, workload
 
@@ -94,7 +94,7 @@ def test_the_size_follows_the_resumes_that_pods_waited_for(
     upstream: Cluster, namespace: str, autoscaler: StandbyAutoscaler
 ) -> None:
     first = set(autoscaler.nodes(State.SUSPENDED))
-    autoscaler.latencies.new_node = 20.0  # slower than a resume, so that it is resumes that pods wait for
+    autoscaler.latencies.new_node = HELD  # so that it is resumes that pods wait for, however slow the machine
     autoscaler.latencies.resume = 6.0  # so that a pod that comes late waits too long for one that starts at once
     scale(upstream, namespace, autoscaler, WAVE)
     waits = waits_for_resumes(upstream, namespace, autoscaler)
@@ -104,7 +104,9 @@ def test_the_size_follows_the_resumes_that_pods_waited_for(
     assert sizing["sources"]["standbyResumeLatency"] == "fallback: 12 of 20 samples"
     assert sizing["standbyResumeLatency"] == "12s"
 
+    autoscaler.latencies.new_node = Latencies.new_node
     wait_for_nodes(autoscaler, running=9, suspended=3)
+    autoscaler.latencies.new_node = HELD
     autoscaler.latencies.resume = 9.0
     scale(upstream, namespace, autoscaler, 2 * WAVE)
     waits = waits_for_resumes(upstream, namespace, autoscaler)
