@@ -118,13 +118,19 @@ class Provisioning:
         self.objects = OwnedObjects()
         self.applier = Applier(client, self.objects, settled=self._owner_changed)
         places = tuple(namespaces)
-        self.upstream = Upstream(client, self.objects, namespaces=places, changed=self._upstream_changed)
+        self._limits = limits or Limits()
+        self.upstream = Upstream(
+            client,
+            self.objects,
+            namespaces=places,
+            changed=self._upstream_changed,
+            patience_seconds=self._limits.patience.later,
+        )
         self.surroundings = Surroundings(client, clusterwide=not places, changed=self._all_changed)
         self._client = client
         self._places: tuple[str | None, ...] = places or (None,)
         self._changed = changed
         self._alarms = alarms
-        self._limits = limits or Limits()
         self._now = now
         self._buffers: dict[BufferKey, _Buffer] = {}
         self._keys: dict[str, BufferKey] = {}
