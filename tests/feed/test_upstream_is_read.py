@@ -88,6 +88,17 @@ async def test_a_slow_list_is_waited_for(server: ScriptedServer, found: Upstream
     assert objects.get(ObjectKey(KIND, "team-a", "web-active")) is not None
 
 
+@pytest.mark.parametrize("code", [401, 404])
+async def test_a_list_that_is_not_to_be_had_yet_is_waited_for(
+    server: ScriptedServer, found: Upstream, objects: OwnedObjects, changes: list[int | None], code: int
+) -> None:
+    """Credentials that are not known yet, or a definition that is not in force yet, say nothing of what was made."""
+    server.next_watch(*[Script().refuse(code)] * 5)
+    async with running(found):
+        await until(lambda: found.served is True, "served, and read")
+    assert changes == [5]
+
+
 async def test_a_refusal_is_told(server: ScriptedServer, found: Upstream) -> None:
     server.next_watch(*[FORBIDDEN] * 500)
     async with running(found):

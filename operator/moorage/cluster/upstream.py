@@ -72,7 +72,7 @@ class Upstream:
             while True:
                 await _wait_for_first_lists(feeds)
                 # Before that, what was made before a restart would be taken for what is still to be made.
-                if all(feed.synced or feed.refusal is not None for feed in feeds):
+                if all(feed.synced or _is_forbidden(feed) for feed in feeds):
                     self._settle(kind, self._refused(feeds))
                     await asyncio.sleep(LOOK_AGAIN_SECONDS)
                 with contextlib.suppress(ClusterError):
