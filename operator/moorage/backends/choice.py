@@ -60,6 +60,8 @@ class Seen:
     """Whether the API group is served; None while that is not known."""
     refusal: str = ""
     """Why our objects of it cannot be read; empty when they can."""
+    refused_since: float = 0.0
+    """Since when `refusal` has stood (seconds)."""
     active: Asked | None = None
     standby: Asked | None = None
     platform: str = ""
@@ -102,9 +104,12 @@ def choose(
     if seen.served is None:
         return None
     if unusable := _unusable(seen):
-        if setting == "Auto":
+        # Of objects that were read before a restart too, a refusal has to stand as long as of those that are read now.
+        is_in_use = seen.served and previous is not None and previous.backend is Backend.AUTOSCALER
+        until = seen.refused_since + patience.later if is_in_use and setting == "Auto" else None
+        if setting == "Auto" and (until is None or now >= until):
             return _placeholder(unusable)
-        return _autoscaler(setting, seen, previous, now=now, until=None, patience=patience)
+        return _autoscaler(setting, seen, previous, now=now, until=until, patience=patience)
     silent_since = _silent_since(seen.active)
     until = None if silent_since is None else silent_since + _patience(seen.active, patience)
     is_silent = until is not None and now >= until

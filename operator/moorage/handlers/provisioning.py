@@ -299,6 +299,7 @@ class Provisioning:
         seen = Seen(
             served=self.upstream.served,
             refusal=self.upstream.refusal,
+            refused_since=self.upstream.refused_since,
             active=self._ask(known, Tier.ACTIVE),
             standby=self._ask(known, Tier.STANDBY),
             platform=self.surroundings.platform,

@@ -73,6 +73,14 @@ class TestAuto:
         assert (choice.backend, choice.probes) == (Backend.PLACEHOLDER, False)
         assert choice.reason.endswith("the operator may not use it: forbidden; give get")
 
+    def test_what_was_in_use_before_a_restart_may_be_refused_for_five_minutes(self) -> None:
+        """An API server that has just started refuses all, and may have restarted along with the operator."""
+        seen = Seen(served=True, refusal="forbidden; give get", refused_since=100)
+        waiting = chosen(seen, previous=AUTOSCALED, now=399)
+        assert (waiting.backend, waiting.look_again) == (Backend.AUTOSCALER, 400)
+        assert waiting.reason.endswith("the operator may not use it: forbidden; give get")
+        assert chosen(seen, previous=AUTOSCALED, now=400).backend is Backend.PLACEHOLDER
+
     def test_moves_to_placeholders_when_the_api_goes(self) -> None:
         assert chosen(Seen(served=False), previous=AUTOSCALED).backend is Backend.PLACEHOLDER
 

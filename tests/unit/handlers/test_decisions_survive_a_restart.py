@@ -295,6 +295,16 @@ class TestAnotherController:
 
 
 class TestAnApiThatIsOfNoUse:
+    def test_refused_after_a_restart_leaves_all_as_it_is_for_five_minutes(self, client: Client) -> None:
+        _, status = supported(client)
+        restarted = Operator(client, status, at=1000)
+        restarted.made.upstream.refusal, restarted.made.upstream.refused_since = "forbidden; give get", 1000
+        found = restarted.look(at=1299)
+        assert found["backend"]["name"] == "Autoscaler"
+        assert found["backend"]["reason"].endswith("the operator may not use it: forbidden; give get")
+        assert restarted.wanted == SPLIT
+        assert restarted.look(at=1300)["backend"]["name"] == "Placeholder"
+
     def test_refused_at_once_is_not_used(self, client: Client) -> None:
         operator = Operator(client)
         operator.made.upstream.refusal = "forbidden; give get"
