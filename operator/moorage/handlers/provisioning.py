@@ -40,6 +40,7 @@ from moorage.status.provisioning import (
     choice_before,
     is_folded,
     with_backend,
+    with_choice,
     with_findings,
     with_trouble,
 )
@@ -196,7 +197,8 @@ class Provisioning:
         if known is None:
             return None
         if status.active is None or status.standby is None or not template:
-            return status  # without a size, what was made stays as it is
+            # Without a size, what was made stays as it is.
+            return with_choice(status, known.choice) if known.choice is not None else status
         plan = self._plan(known, spec, template)
         previous, known.choice = known.choice, self._choose(known, spec, plan, standby=status.standby.replicas > 0)
         if known.choice is None:

@@ -37,15 +37,20 @@ WARNING, PAUSED = "Warning", "Paused"
 _DECIDED = (KARPENTER, STRATEGY_IGNORED, NOT_SUSPENDABLE, PLACEHOLDERS_RUN)
 
 
+def with_choice(status: CapacityBufferStatus, choice: Choice) -> CapacityBufferStatus:
+    """Add the backend."""
+    backend = BackendStatus(name=choice.backend.value, controller=choice.controller, reason=choice.reason)
+    return msgspec.structs.replace(status, backend=backend)
+
+
 def with_backend(status: CapacityBufferStatus, choice: Choice, allocation: Allocation) -> CapacityBufferStatus:
     """Add the backend, and where the units go."""
     active, standby = allocation.active + allocation.refused, allocation.standby + allocation.withheld
-    backend = BackendStatus(name=choice.backend.value, controller=choice.controller, reason=choice.reason)
     display = status.display
     if display is not None:
         display = msgspec.structs.replace(display, active=str(active), standby=str(standby))
     changed = msgspec.structs.replace(
-        status, backend=backend, active=Tier(replicas=active), standby=Tier(replicas=standby), display=display
+        with_choice(status, choice), active=Tier(replicas=active), standby=Tier(replicas=standby), display=display
     )
     if choice.standby is Standby.SUPPORTED or not (allocation.withheld or allocation.folded):
         return changed

@@ -22,7 +22,7 @@ from moorage.quantity import NANO
 from moorage.run import Operator as WholeOperator
 from moorage.run import Options
 from moorage.status.capacitybuffer import buffer_status
-from moorage.status.workload import Workload
+from moorage.status.workload import Unresolved, Workload
 from tests.unit.backends.templates import template
 from tests.unit.small_server import small_server
 from tests.unit.test_many_buffers_at_once import KUBECONFIG
@@ -316,3 +316,23 @@ class TestAnApiThatIsOfNoUse:
         status = operator.look(backend="Autoscaler")
         assert standby_of(status) == ("Unknown", "Asking"), "a condition needs a reason"
         assert operator.wanted == {}
+
+
+def test_a_buffer_without_a_size_keeps_what_was_chosen(client: Client) -> None:
+    """Else a restart meanwhile would try the autoscaler again for a minute, and have no placeholders in that time."""
+    operator = Operator(client)
+    operator.stored("active", 0)
+    operator.look()
+    status = operator.look(at=60)
+    assert status["backend"]["name"] == "Placeholder"
+    spec = parse_capacity_buffer_spec(SPEC)
+    missing = Unresolved("TemplateNotFound", "there is no PodTemplate unit")
+    restarted = operator
+    for at in (60, 1000):
+        unsized = restarted.made.complete(KEY, spec, b"", buffer_status(spec, missing, generation=1))
+        assert unsized is not None
+        assert msgspec.to_builtins(unsized)["backend"] == status["backend"]
+        restarted = Operator(client, msgspec.to_builtins(unsized), at=at)
+        restarted.stored("active", 0)
+    restarted.look()
+    assert restarted.wanted == {"web-placeholder": 180, "web-active": 0}
