@@ -200,6 +200,8 @@ class Provisioning:
             # Without a size, what was made stays as it is.
             return with_choice(status, known.choice) if known.choice is not None else status
         plan = self._plan(known, spec, template)
+        if plan.preload_images and not self.surroundings.git_version:
+            return None  # it says whether they can be, and a template without them replaces all placeholders
         previous, known.choice = known.choice, self._choose(known, spec, plan, standby=status.standby.replicas > 0)
         if known.choice is None:
             known.choice = previous

@@ -336,3 +336,15 @@ def test_a_buffer_without_a_size_keeps_what_was_chosen(client: Client) -> None:
         restarted.stored("active", 0)
     restarted.look()
     assert restarted.wanted == {"web-placeholder": 180, "web-active": 0}
+
+
+def test_images_are_preloaded_after_a_restart_as_soon_as_the_version_is_known(client: Client) -> None:
+    """Made without them meanwhile, all placeholders would be replaced, and once more a moment later."""
+    restarted = Operator(client, version="")
+    spec = parse_capacity_buffer_spec(SPEC | {"backend": "Placeholder", "preloadImages": True})
+    size = buffer_status(spec, UNIT, generation=1)
+    assert restarted.made.complete(KEY, spec, TEMPLATE, size) is None
+    assert restarted.wanted == {}
+    restarted.made.surroundings.git_version = "v1.36.3"
+    assert restarted.made.complete(KEY, spec, TEMPLATE, size) is not None
+    assert restarted.wanted == {"web-placeholder": 180}
