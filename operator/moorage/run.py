@@ -157,6 +157,7 @@ class Operator:
         self.state.specs_changed, self.state.share_soon = self._specs_changed, self.rooms.changed
         nodes, self.volume_nodes = Nodes(self.client), VolumeNodes(self.client, clusterwide=not options.namespaces)
         self.provisioning.nodes = lambda: nodes.by_name
+        self.provisioning.nodes_are_read = lambda: bool(options.namespaces) or not nodes.listing
         self.presence = self.state.presence = Presence(
             self.watches,
             nodes,

@@ -263,7 +263,7 @@ class TestTheChoice:
             wait_for_made(cluster, namespace, UPSTREAM, {"buffer-active": 2})
 
     def test_a_set_autoscaler_waits_for_the_api_and_says_so(self, cluster: ControlPlane, namespace: str) -> None:
-        cluster.apply(pod_template(), fixed(2, backend="Autoscaler"), namespace=namespace)
+        cluster.apply(pod_template(), hybrid(backend="Autoscaler"), namespace=namespace)
         status = wait_for_status(cluster, namespace, "cbuf/buffer", AUTOSCALED)
         assert status["backend"]["reason"].endswith("is not served: nothing is made")
         assert made(cluster, namespace, "deployments") == {}
@@ -295,10 +295,7 @@ class TestStandby:
         with controller(cluster, cluster_autoscaler):
             cluster.apply(pod_template(), hybrid(), namespace=namespace)
             wait_for_made(cluster, namespace, UPSTREAM, {"buffer-active": 60, "buffer-standby": 0})
-            wait_for_condition(
-                cluster, namespace, "cbuf/buffer", "StandbyUnsupported", "True", "StrategyIgnored",
-                timeout=PATIENCE_SECONDS + 15,
-            )  # fmt: skip
+            _wait_until_ignored(cluster, namespace, "buffer")
             wait_for_made(cluster, namespace, UPSTREAM, {"buffer-active": 60, "buffer-standby": 0})
 
     def test_placeholders_have_none(self, cluster: ControlPlane, namespace: str) -> None:
@@ -371,6 +368,32 @@ class TestTheEnd:
             after = _versions(cluster, namespace)
             assert {name: after[name] for name in before} == before
             assert status["status"] == "False"
+
+    def test_nor_does_one_while_standby_units_are_active(
+        self, cluster: ControlPlane, namespace: str, api: None, operator: OperatorProcess
+    ) -> None:
+        """Asked anew, the controller that ignores the strategy would cost the buffer these units for a minute."""
+        with controller(cluster, cluster_autoscaler):
+            cluster.apply(pod_template(), hybrid(standbyFallback="Active"), namespace=namespace)
+            _wait_until_ignored(cluster, namespace, "buffer")
+            wait_for_made(cluster, namespace, UPSTREAM, {"buffer-active": 180, "buffer-standby": 0})
+            wait_for_rest(cluster, namespace, "cbuf/buffer")
+            before = _versions(cluster, namespace)
+            operator.stop()
+            operator.start_and_wait()
+            later = hybrid()
+            later["metadata"]["name"] = "later"
+            cluster.apply(later, namespace=namespace)
+            _wait_until_ignored(cluster, namespace, "later")
+            after = _versions(cluster, namespace)
+            assert {name: after[name] for name in before} == before
+
+
+def _wait_until_ignored(cluster: ControlPlane, namespace: str, name: str) -> None:
+    wait_for_condition(
+        cluster, namespace, f"cbuf/{name}", "StandbyUnsupported", "True", "StrategyIgnored",
+        timeout=PATIENCE_SECONDS + 15,
+    )  # fmt: skip
 
 
 def _metadata(cluster: ControlPlane, namespace: str, name: str = "buffer-active") -> dict[str, Any]:

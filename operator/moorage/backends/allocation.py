@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from moorage.backends.autoscaler import Tier, buffer_document, unit_template
-from moorage.backends.choice import Backend, Choice, Standby
+from moorage.backends.choice import STRATEGY_IGNORED, Backend, Choice, Standby
 from moorage.backends.placeholder import placeholder_document
 from moorage.backends.plan import PAUSE_IMAGE, Document, Plan
 
@@ -25,24 +25,31 @@ class Allocation:
 
 
 def allocate(
-    choice: Choice, *, active: int, standby: int, fold: bool, most_placeholders: int | None = None
+    choice: Choice,
+    *,
+    active: int,
+    standby: int,
+    fold: bool,
+    folded: bool = False,
+    most_placeholders: int | None = None,
 ) -> Allocation:
     """Return where units go.
 
-    Without standby capacity, standby units are folded into active ones when asked for, else withheld. While it is not
-    known, none are made.
+    Without standby capacity, standby units are folded into active ones when asked for (`fold`), else withheld. While it
+    is not known, none are made, but those that are `folded` stay.
     """
     if choice.backend is Backend.NONE:
         return Allocation(active=active, standby=standby)
-    folded = standby if fold and choice.standby is Standby.UNSUPPORTED else 0
-    withheld = standby - folded if choice.standby is not Standby.SUPPORTED else 0
-    whole, refused = active + folded, 0
+    folds = choice.standby is Standby.UNSUPPORTED or (choice.standby is Standby.ASKED and folded)
+    among_active = standby if fold and folds else 0
+    withheld = standby - among_active if choice.standby is not Standby.SUPPORTED else 0
+    whole, refused = active + among_active, 0
     if choice.backend is Backend.PLACEHOLDER and most_placeholders is not None:
         refused = max(whole - most_placeholders, 0)
     return Allocation(
         active=whole - refused,
         standby=0 if choice.standby is not Standby.SUPPORTED else standby,
-        folded=folded,
+        folded=among_active,
         withheld=withheld,
         refused=refused,
     )
@@ -62,7 +69,7 @@ def documents(
     is_probe = choice.backend is Backend.PLACEHOLDER
     found.append(unit_template(plan))
     found.append(buffer_document(plan, Tier.ACTIVE, replicas=0 if is_probe else allocation.active, version=version))
-    asks = choice.standby is not Standby.UNSUPPORTED or choice.standby_reason == "StrategyIgnored"
+    asks = choice.standby is not Standby.UNSUPPORTED or choice.standby_reason == STRATEGY_IGNORED
     if not is_probe and asks and (allocation.standby or allocation.withheld or allocation.folded):
         found.append(buffer_document(plan, Tier.STANDBY, replicas=allocation.standby, version=version))
     return found

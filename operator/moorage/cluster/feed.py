@@ -81,6 +81,7 @@ class Feed(Generic[R]):
         self._verifier = Verifier(self, client, decode, sink, accept=accept, pace=self._pace, random=random)
         self._must_list = True
         self._streams_lists = True
+        self._refused_since = 0.0
         self._watched = False
         self._listing = False
         self._mute = False
@@ -92,6 +93,11 @@ class Feed(Generic[R]):
     def resource_version(self) -> str:
         """The version up to which all changes are in the sink; empty before the first list."""
         return self._intake.resource_version
+
+    @property
+    def refused_seconds(self) -> float:
+        """For how long each attempt has been refused; 0 while `refusal` is None."""
+        return self._clock() - self._refused_since if self.refusal is not None else 0.0
 
     @property
     def undecodable(self) -> dict[str, str]:
@@ -278,6 +284,8 @@ class Feed(Generic[R]):
 
     async def _back_off(self, error: ClusterError, attempts: Attempts) -> None:
         refused = isinstance(error, ApiError) and error.refused
+        if self.refusal is None:
+            self._refused_since = self._clock()
         self.refusal = error if isinstance(error, ApiError) and refused else None
         state = f"{'refused' if refused else 'backing off'}: {error}"
         # Said once: a feed that is refused would otherwise repeat it forever.

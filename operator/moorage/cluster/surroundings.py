@@ -35,6 +35,7 @@ class Surroundings:
         self._classes = _Named(changed)
         self._compute_classes = _Named(changed)
         self._class_feed = _feed(client, _PRIORITY_CLASSES, self._classes, f"metadata.name={PRIORITY_CLASS}")
+        self._compute_class_feed = _feed(client, _COMPUTE_CLASSES, self._compute_classes)
 
     @property
     def kubernetes(self) -> tuple[int, int] | None:
@@ -60,6 +61,13 @@ class Surroundings:
         """Return a ComputeClass of GKE; None when there is none, or it cannot be read."""
         return self._compute_classes.get_named(name)
 
+    @property
+    def is_read(self) -> bool:
+        """Whether the version has been read, and with it all that there is on GKE alone, as far as that may be read."""
+        if not self.git_version or not self._clusterwide or self.platform != PLATFORM:
+            return bool(self.git_version)
+        return self._compute_class_feed.synced or self._compute_class_feed.refusal is not None
+
     async def run(self) -> None:
         """Follow until cancelled."""
         async with asyncio.TaskGroup() as tasks:
@@ -84,8 +92,7 @@ class Surroundings:
                 self._changed()
             if self._clusterwide and not follows_gke and self.platform == PLATFORM:
                 follows_gke = True
-                feed = _feed(self._client, _COMPUTE_CLASSES, self._compute_classes)
-                tasks.create_task(feed.run(), name=f"feed {_COMPUTE_CLASSES}")
+                tasks.create_task(self._compute_class_feed.run(), name=f"feed {_COMPUTE_CLASSES}")
             await asyncio.sleep(_LOOK_AT_VERSION_SECONDS)
 
 

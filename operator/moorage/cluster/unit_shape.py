@@ -35,7 +35,7 @@ class TrialPace:
     again: float = 300.0
     """After a trial that went well: LimitRanges and webhooks may have changed."""
     retry: float = 30.0
-    """After one that did not."""
+    """After one that did not; also how long trials that say nothing are repeated before the template is believed."""
     patience: float = 15.0
     """How long a webhook may take."""
 
@@ -80,6 +80,9 @@ class UnitShape:
         self._admitted: tuple[bytes, Shape] = (b"", NO_SHAPE)
         """The template that was admitted last, and its shape."""
         self._last_trial = -self._pace.least
+        self._failures = 0
+        """How many trials in a row have said nothing of the template."""
+        self._failing_since = 0.0
         self._changed = asyncio.Event()
 
     def want(self, template: bytes) -> None:
@@ -93,7 +96,7 @@ class UnitShape:
             self._know(template, NO_SHAPE)
         elif not self._wanted:
             self.known = None
-        self._wanted = template
+        self._wanted, self._failures = template, 0
         self._changed.set()
 
     async def run(self) -> None:
@@ -109,19 +112,43 @@ class UnitShape:
 
     async def _try(self, template: bytes) -> float:
         """Try a template and tell after how many seconds to do so again."""
-        self._last_trial = time.monotonic()
+        self._last_trial = sent = time.monotonic()
         try:
             async with self._turns, asyncio.timeout(self._pace.patience):
+                sent = time.monotonic()
                 pod = pod_of_template(template, name=_NAME)
                 encoded = template_of_trial(await self._client.post(self._path, pod, {"dryRun": "All"}))
             shape = Shape(template_spec(encoded), encoded, _ADMITTED)
             self._admitted = template, shape
         except (ClusterError, TimeoutError, msgspec.MsgspecError) as error:
+            if template != self._wanted:
+                return 0
+            if _is_verdict(error):
+                self._failures = 0
+            elif (soon := self._soon(template, sent, error)) is not None:
+                return soon
             shape = self._without_trial(template, error)
+        else:
+            self._failures = 0
         if template != self._wanted:
             return 0
         self._know(template, shape)
         return self._pace.again if shape.admission == _ADMITTED else self._pace.retry
+
+    def _soon(self, template: bytes, sent: float, error: Exception) -> float | None:
+        """Return after how many seconds to repeat a trial that said nothing; None to go on without one.
+
+        Meanwhile the shape stays. That of the template alone is another one: all units would be made anew of it, and
+        once more as soon as a trial goes well.
+        """
+        if not self._failures:
+            self._failing_since = sent
+        self._failures += 1
+        left = self._failing_since + self._pace.retry - time.monotonic()
+        if template == self._admitted[0] or left <= 0:
+            return None
+        asked = error.retry_after_seconds if isinstance(error, ClusterError) else 0.0
+        return min(self._client.backoff.delay_seconds(self._failures, at_least=asked), left)
 
     def _without_trial(self, template: bytes, error: Exception) -> Shape:
         """Return what a unit is taken for when the trial failed: what was last admitted, or what the template says."""
@@ -135,6 +162,11 @@ class UnitShape:
         if (template, shape) != (self.tried, self.known):
             self.tried, self.known = template, shape
             self._on_change()
+
+
+def _is_verdict(error: Exception) -> bool:
+    """Tell whether a trial that failed says something of the pod, rather than of the API server or a webhook."""
+    return isinstance(error, ApiError) and not (error.temporary or error.unauthorized)
 
 
 def _refusal(error: Exception, instead: str) -> Admission:

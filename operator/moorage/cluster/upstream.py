@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import AsyncIterator, Callable, Iterable
 
 from moorage.backends.autoscaler import GROUP, KIND, PLURAL, VERSIONS
@@ -24,7 +25,13 @@ class Upstream:
     """Follows the API and our objects in it. `changed` is called when it comes, goes or changes its version."""
 
     def __init__(
-        self, client: Client, objects: OwnedObjects, *, namespaces: Iterable[str], changed: Callable[[], None]
+        self,
+        client: Client,
+        objects: OwnedObjects,
+        *,
+        namespaces: Iterable[str],
+        changed: Callable[[], None],
+        patience_seconds: float = 300.0,
     ) -> None:
         self.served: bool | None = None
         """Whether it is served; None until that is known, and our objects in it are."""
@@ -32,6 +39,10 @@ class Upstream:
         """Where it is served; None when it is not."""
         self.refusal = ""
         """Why our objects in it cannot be read, with the rule to give; empty when they can."""
+        self.refused_since = 0.0
+        """Since when `refusal` has stood, in seconds since the epoch."""
+        self.patience_seconds = patience_seconds
+        """How long a refusal must have stood to be told of objects that could be read before."""
         self._client = client
         self._objects = objects
         self._places: tuple[str | None, ...] = tuple(namespaces) or (None,)
@@ -61,8 +72,8 @@ class Upstream:
             while True:
                 await _wait_for_first_lists(feeds)
                 # Before that, what was made before a restart would be taken for what is still to be made.
-                if all(feed.synced or feed.refusal is not None for feed in feeds):
-                    self._settle(kind, _refusal(feeds, kind))
+                if all(feed.synced or _is_forbidden(feed) for feed in feeds):
+                    self._settle(kind, self._refused(feeds))
                     await asyncio.sleep(LOOK_AGAIN_SECONDS)
                 with contextlib.suppress(ClusterError):
                     if await self._version() != kind.version:
@@ -107,8 +118,22 @@ class Upstream:
                 raise
         return None
 
-    def _settle(self, kind: Kind | None, refusal: str = "") -> None:
-        served = kind is not None
+    def _refused(self, feeds: Iterable[Feed[OwnedObject]]) -> Feed[OwnedObject] | None:
+        """Return a feed of which it is certain that its objects may not be read.
+
+        For a moment that happens to anybody: an API server that has just started refuses all until it has read the
+        roles, and a ClusterRoleBinding that is replaced is missing in between. What was made must not go for that.
+        """
+        for feed in feeds:
+            if _is_forbidden(feed) and (not feed.synced or feed.refused_seconds >= self.patience_seconds):
+                return feed
+        return None
+
+    def _settle(self, kind: Kind | None, refused: Feed[OwnedObject] | None = None) -> None:
+        served, refusal = kind is not None, ""
+        if kind is not None and refused is not None:
+            refusal = f"{refused.refusal}; {kind.rule('get, list, watch, create, patch, delete')}"
+            self.refused_since = time.time() - refused.refused_seconds
         if (served, kind, refusal) != (self.served, self.kind, self.refusal):
             self.served, self.kind, self.refusal = served, kind, refusal
             logger.info("%s is %s", GROUP, f"served as {kind.version}" if kind is not None else "not served")
@@ -122,8 +147,6 @@ async def _wait_for_first_lists(feeds: Iterable[Feed[OwnedObject]]) -> None:
                 await feed.wait_synced()
 
 
-def _refusal(feeds: Iterable[Feed[OwnedObject]], kind: Kind) -> str:
-    for feed in feeds:
-        if feed.refusal is not None and feed.refusal.forbidden:
-            return f"{feed.refusal}; {kind.rule('get, list, watch, create, patch, delete')}"
-    return ""
+def _is_forbidden(feed: Feed[OwnedObject]) -> bool:
+    """Tell whether our objects may not be read, rather than not at this moment."""
+    return feed.refusal is not None and feed.refusal.forbidden

@@ -14,7 +14,7 @@ from moorage.api.capacitybuffer import CapacityBufferSpec
 from moorage.api.capacitybuffer_status import CapacityBufferStatus
 from moorage.backends.allocation import Allocation, allocate, documents
 from moorage.backends.autoscaler import KIND, PASSED_ON, Tier, answer_of
-from moorage.backends.choice import Asked, Backend, Choice, Patience, Seen, choose
+from moorage.backends.choice import Asked, Backend, Choice, Patience, Seen, choose, says_enough
 from moorage.backends.gke import Cluster, compute_class_of, standby_obstacles
 from moorage.backends.placeholder import placeholder_document, placeholder_name, placeholder_pod
 from moorage.backends.plan import OWNED_SELECTOR, PAUSE_IMAGE, Document, Owner, Plan
@@ -35,7 +35,15 @@ from moorage.objects import Pod, PodSpec
 from moorage.quota.counting.pods import pod_amounts
 from moorage.quota.scopes import ScopeFacts, scope_facts
 from moorage.resources import pod_resources, with_defaults
-from moorage.status.provisioning import as_paused, with_backend, with_findings, with_trouble
+from moorage.status.provisioning import (
+    as_paused,
+    choice_before,
+    is_folded,
+    with_backend,
+    with_choice,
+    with_findings,
+    with_trouble,
+)
 
 PAUSED = "moorage.dev/paused"
 """Annotation that keeps everything that was made for a buffer as it is."""
@@ -86,6 +94,8 @@ class _Buffer:
     holding: Holding | None = None
     """What placeholders for what is sought count for; None while nothing is sought."""
     asked: dict[Tier, Asked] = field(default_factory=dict)
+    folded: bool = False
+    """Whether standby units are among the active ones."""
     held_back: bool = False
     """Whether placeholders are not made yet, since they would be refused."""
 
@@ -112,6 +122,8 @@ class Provisioning:
     ) -> None:
         self.nodes: Callable[[], Mapping[str, Node]] = dict
         """Returns the nodes that are known, by name."""
+        self.nodes_are_read: Callable[[], bool] = lambda: True
+        """Whether these are all, as far as they may be read."""
         self.sought_changed: Callable[[], None] = lambda: None
         """Called when other units of a buffer should be there than before."""
         self.holdings_changed: Callable[[str], None] = lambda _: None
@@ -123,13 +135,19 @@ class Provisioning:
         self.objects = OwnedObjects()
         self.applier = Applier(client, self.objects, settled=self._owner_changed)
         places = tuple(namespaces)
-        self.upstream = Upstream(client, self.objects, namespaces=places, changed=self._upstream_changed)
+        self._limits = limits or Limits()
+        self.upstream = Upstream(
+            client,
+            self.objects,
+            namespaces=places,
+            changed=self._upstream_changed,
+            patience_seconds=self._limits.patience.later,
+        )
         self.surroundings = Surroundings(client, clusterwide=not places, changed=self._all_changed)
         self._client = client
         self._places: tuple[str | None, ...] = places or (None,)
         self._changed = changed
         self._alarms = alarms
-        self._limits = limits or Limits()
         self._now = now
         self._buffers: dict[BufferKey, _Buffer] = {}
         self._keys: dict[str, BufferKey] = {}
@@ -149,7 +167,8 @@ class Provisioning:
         relevant = {name: annotations[name] for name in (PAUSED, *PASSED_ON) if name in annotations}
         if known is None or known.owner.uid != uid:
             self.remove(key)
-            self._buffers[key] = _Buffer(Owner(*key, uid), relevant, _choice_before(status))
+            owner = Owner(*key, uid)
+            self._buffers[key] = _Buffer(owner, relevant, choice_before(status), folded=is_folded(status))
             self._keys[uid] = key
             self._names.setdefault(key[0], set()).add(key[1])
         elif known.annotations == relevant:
@@ -183,11 +202,14 @@ class Provisioning:
         if known is None:
             return None
         if status.active is None or status.standby is None or not template:
-            return status  # without a size, what was made stays as it is
+            # Without a size, what was made stays as it is.
+            return with_choice(status, known.choice) if known.choice is not None else status
         not_held = self.not_held(key[0])
         if not_held is None:
             return None
         plan = self._plan(known, spec, template, not_held)
+        if plan.preload_images and not self.surroundings.git_version:
+            return None  # it says whether they can be, and a template without them replaces all placeholders
         previous, known.choice = known.choice, self._choose(known, spec, plan, standby=status.standby.replicas > 0)
         if known.choice is None:
             known.choice = previous
@@ -197,8 +219,10 @@ class Provisioning:
             active=status.active.replicas,
             standby=status.standby.replicas,
             fold=spec.standby_fallback == "Active",
+            folded=known.folded,
             most_placeholders=self._limits.most_placeholders,
         )
+        known.folded = allocation.folded > 0
         asked = known.asked.get(Tier.ACTIVE)
         word = word_of(known.choice, asked.answer if asked is not None else None)
         sought = Sought(plan, template, known.choice.backend, allocation, word)
@@ -288,10 +312,12 @@ class Provisioning:
         seen = Seen(
             served=self.upstream.served,
             refusal=self.upstream.refusal,
+            refused_since=self.upstream.refused_since,
             active=self._ask(known, Tier.ACTIVE),
             standby=self._ask(known, Tier.STANDBY),
             platform=self.surroundings.platform,
             obstacles=self._obstacles(plan) if standby else (),
+            surveyed=self.surroundings.is_read and self.nodes_are_read(),
         )
         setting = spec.backend or "Auto"
         return choose(setting, seen, known.choice, now=self._now(), patience=self._limits.patience)
@@ -303,7 +329,7 @@ class Provisioning:
             known.asked.pop(tier, None)
             return None
         answer, before = answer_of(stored.body), known.asked.get(tier)
-        since = before.since if before is not None and not _is_answered(before) else self._now()
+        since = before.since if before is not None and not says_enough(before.answer, tier) else self._now()
         known.asked[tier] = Asked(answer, since)
         return known.asked[tier]
 
@@ -389,13 +415,3 @@ def _holding_of(
         return Holding(owner.name, units, pod_amounts(Pod(spec=spec)), scope_facts(spec))
     except (msgspec.ValidationError, ValueError):
         return None  # the API server takes no such pod either
-
-
-def _is_answered(asked: Asked) -> bool:
-    return asked.answer.answered and asked.answer.current
-
-
-def _choice_before(status: Mapping[str, Any]) -> Choice | None:
-    """Return what was in use before a restart, as far as the status says."""
-    name = (status.get("backend") or {}).get("name")
-    return Choice(backend=Backend(name)) if name in {each.value for each in Backend} else None

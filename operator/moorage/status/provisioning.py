@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,27 +15,42 @@ from moorage.api.conditions import Condition
 from moorage.api.presence import Tier
 from moorage.api.provisioning import BackendStatus, RefillStatus
 from moorage.backends.allocation import Allocation
-from moorage.backends.choice import Choice, Standby
+from moorage.backends.choice import (
+    ASKING,
+    KARPENTER,
+    NOT_SUSPENDABLE,
+    PLACEHOLDERS_RUN,
+    STRATEGY_IGNORED,
+    Backend,
+    Choice,
+    Standby,
+)
 from moorage.backends.warnings import Finding
 from moorage.buffer.life import Adjustment, Life
 from moorage.buffer.refill import Withheld
 from moorage.buffer.stabilization import Target, Wanted
 from moorage.status.capacitybuffer import READY, STANDBY_UNSUPPORTED
-from moorage.status.findings import condition, plural
+from moorage.status.findings import ConditionStatus, condition, plural
 from moorage.status.schedule import Scheduled, schedule_note
 
 WARNING, PAUSED = "Warning", "Paused"
+_DECIDED = (KARPENTER, STRATEGY_IGNORED, NOT_SUSPENDABLE, PLACEHOLDERS_RUN)
+
+
+def with_choice(status: CapacityBufferStatus, choice: Choice) -> CapacityBufferStatus:
+    """Add the backend."""
+    backend = BackendStatus(name=choice.backend.value, controller=choice.controller, reason=choice.reason)
+    return msgspec.structs.replace(status, backend=backend)
 
 
 def with_backend(status: CapacityBufferStatus, choice: Choice, allocation: Allocation) -> CapacityBufferStatus:
     """Add the backend, and where the units go."""
     active, standby = allocation.active + allocation.refused, allocation.standby + allocation.withheld
-    backend = BackendStatus(name=choice.backend.value, controller=choice.controller, reason=choice.reason)
     display = status.display
     if display is not None:
         display = msgspec.structs.replace(display, active=str(active), standby=str(standby))
     changed = msgspec.structs.replace(
-        status, backend=backend, active=Tier(replicas=active), standby=Tier(replicas=standby), display=display
+        with_choice(status, choice), active=Tier(replicas=active), standby=Tier(replicas=standby), display=display
     )
     if choice.standby is Standby.SUPPORTED or not (allocation.withheld or allocation.folded):
         return changed
@@ -68,6 +84,42 @@ def life_before(status: Mapping[str, Any], *, now: float) -> Life:
     refill = status.get("refill") or {}
     withheld = Withheld(int(refill.get("withheld") or 0), time_seconds(str(refill.get("nextTime") or "")))
     return Life(history, withheld)
+
+
+def choice_before(status: Mapping[str, Any]) -> Choice | None:
+    """Return what was chosen before a restart, as far as a status says; None when it does not say."""
+    backend = status.get("backend") or {}
+    if backend.get("name") not in {each.value for each in Backend}:
+        return None
+    name, found = Backend(backend["name"]), _standby_before(status)
+    choice = Choice(
+        backend=name,
+        controller=str(backend.get("controller") or ""),
+        reason=str(backend.get("reason") or ""),
+        standby=Standby.ASKED,
+    )
+    reason = found.get("reason")
+    if reason in _DECIDED:
+        # What was done about it comes last, and is said anew.
+        message = str(found.get("message") or "").rpartition("; ")[0]
+        return replace(choice, standby=Standby.UNSUPPORTED, standby_reason=reason, standby_message=message)
+    if name is Backend.AUTOSCALER and found and reason != ASKING and _standby_units(status):
+        return replace(choice, standby=Standby.SUPPORTED)
+    return choice
+
+
+def is_folded(status: Mapping[str, Any]) -> bool:
+    """Tell whether a status says that standby units are among the active ones."""
+    return _standby_before(status).get("reason") in (*_DECIDED, ASKING) and not _standby_units(status)
+
+
+def _standby_before(status: Mapping[str, Any]) -> Mapping[str, Any]:
+    conditions: Iterable[Mapping[str, Any]] = status.get("conditions") or ()
+    return next((each for each in conditions if each.get("type") == STANDBY_UNSUPPORTED), {})
+
+
+def _standby_units(status: Mapping[str, Any]) -> int:
+    return int((status.get("standby") or {}).get("replicas") or 0)
 
 
 def with_findings(status: CapacityBufferStatus, findings: Sequence[Finding]) -> CapacityBufferStatus:
@@ -115,14 +167,11 @@ def time_seconds(text: str) -> float | None:
 
 
 def _standby_unsupported(choice: Choice, allocation: Allocation, generation: int) -> Condition:
-    if choice.standby is Standby.ASKED:
-        return condition(
-            STANDBY_UNSUPPORTED, "Unknown", choice.standby_reason, choice.standby_message, generation=generation
-        )
+    is_asked = choice.standby is Standby.ASKED
+    message, units = choice.standby_message, plural(allocation.folded or allocation.withheld, "standby unit")
     if allocation.folded:
-        done = f"standbyFallback: Active makes {plural(allocation.folded, 'standby unit')} active"
-    else:
-        units = plural(allocation.withheld, "standby unit")
-        done = f"{units} not made, which standbyFallback: Active would make active"
-    message = f"{choice.standby_message}; {done}"
-    return condition(STANDBY_UNSUPPORTED, "True", choice.standby_reason, message, generation=generation)
+        message += f"; standbyFallback: Active makes {units} active"
+    elif not is_asked:
+        message += f"; {units} not made, which standbyFallback: Active would make active"
+    status: ConditionStatus = "Unknown" if is_asked else "True"
+    return condition(STANDBY_UNSUPPORTED, status, choice.standby_reason, message, generation=generation)

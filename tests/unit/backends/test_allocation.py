@@ -44,6 +44,20 @@ def test_standby_units_are_made_withheld_or_folded(choice: Choice, fold: bool, e
     assert allocate(choice, active=60, standby=120, fold=fold) == expected
 
 
+@pytest.mark.parametrize(
+    ("choice", "fold", "expected"),
+    [
+        (ASKED, True, Allocation(active=180, standby=0, folded=120)),
+        (ASKED, False, Allocation(active=60, standby=0, withheld=120)),
+        (SUPPORTED, True, Allocation(active=60, standby=120)),
+    ],
+)
+def test_those_that_are_folded_stay_while_a_controller_is_asked(
+    choice: Choice, fold: bool, expected: Allocation
+) -> None:
+    assert allocate(choice, active=60, standby=120, fold=fold, folded=True) == expected
+
+
 @pytest.mark.parametrize(("most", "expected"), [(100, (100, 80)), (180, (180, 0)), (None, (180, 0))])
 def test_placeholders_are_bounded(most: int | None, expected: tuple[int, int]) -> None:
     found = allocate(PLACEHOLDERS, active=60, standby=120, fold=True, most_placeholders=most)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -72,6 +73,14 @@ class TestAuto:
         assert (choice.backend, choice.probes) == (Backend.PLACEHOLDER, False)
         assert choice.reason.endswith("the operator may not use it: forbidden; give get")
 
+    def test_what_was_in_use_before_a_restart_may_be_refused_for_five_minutes(self) -> None:
+        """An API server that has just started refuses all, and may have restarted along with the operator."""
+        seen = Seen(served=True, refusal="forbidden; give get", refused_since=100)
+        waiting = chosen(seen, previous=AUTOSCALED, now=399)
+        assert (waiting.backend, waiting.look_again) == (Backend.AUTOSCALER, 400)
+        assert waiting.reason.endswith("the operator may not use it: forbidden; give get")
+        assert chosen(seen, previous=AUTOSCALED, now=400).backend is Backend.PLACEHOLDER
+
     def test_moves_to_placeholders_when_the_api_goes(self) -> None:
         assert chosen(Seen(served=False), previous=AUTOSCALED).backend is Backend.PLACEHOLDER
 
@@ -98,6 +107,7 @@ class TestASetBackend:
         choice = chosen(Seen(served=False), setting="Autoscaler")
         assert choice.backend is Backend.AUTOSCALER
         assert choice.reason.endswith("the API group autoscaling.x-k8s.io is not served: nothing is made")
+        assert (choice.standby, choice.standby_reason) == (Standby.ASKED, "Asking")
 
     def test_autoscaler_stays_when_nobody_answers_and_says_so(self) -> None:
         choice = chosen(Seen(served=True, active=Asked(SILENCE, since=0)), setting="Autoscaler", now=60)
@@ -133,10 +143,28 @@ class TestStandby:
         trouble = Answer(2, controller="Cluster Autoscaler", current=True, reason="error", message="no such template")
         seen = Seen(served=True, active=Asked(CLUSTER_AUTOSCALER, 0), standby=Asked(trouble, since=100))
         before = Choice(backend=Backend.AUTOSCALER, standby=Standby.SUPPORTED)
-        assert chosen(seen, previous=before, now=159).standby is Standby.SUPPORTED
-        after = chosen(seen, previous=before, now=160)
+        assert chosen(seen, previous=before, now=399).standby is Standby.SUPPORTED
+        after = chosen(seen, previous=before, now=400)
         assert after.standby is Standby.UNSUPPORTED
         assert after.standby_message.endswith(": no such template")
+
+    @pytest.mark.parametrize("asked", [None, Asked(SILENCE, since=100)], ids=["not asked yet", "asked anew"])
+    def test_what_was_ignored_is_ignored_until_that_is_found_out_anew(self, asked: Asked | None) -> None:
+        before = Choice(backend=Backend.AUTOSCALER, standby_reason="StrategyIgnored", standby_message="it does not")
+        seen = Seen(served=True, active=Asked(CLUSTER_AUTOSCALER, 0), standby=asked)
+        found = chosen(seen, previous=before, now=130)
+        assert (found.standby, found.standby_reason) == (Standby.UNSUPPORTED, "StrategyIgnored")
+        assert (found.standby_message, found.look_again) == ("it does not", None if asked is None else 160)
+        taken = Seen(served=True, active=Asked(CLUSTER_AUTOSCALER, 0), standby=Asked(TAKEN, 100))
+        assert chosen(taken, previous=before, now=130).standby is Standby.SUPPORTED
+
+    def test_what_cannot_be_suspended_is_so_until_all_has_been_read(self) -> None:
+        before = Choice(backend=Backend.AUTOSCALER, standby_reason="NotSuspendable", standby_message="a; b")
+        seen = Seen(served=True, active=Asked(CLUSTER_AUTOSCALER, 0), platform="GKE", obstacles=("a",), surveyed=False)
+        found = chosen(seen, previous=before)
+        assert (found.standby_reason, found.standby_message, found.look_again) == ("NotSuspendable", "a; b", 60)
+        assert chosen(replace(seen, surveyed=True), previous=before).standby_message == "a"
+        assert chosen(replace(seen, surveyed=True, obstacles=()), previous=before).standby is Standby.ASKED
 
     def test_what_cannot_be_suspended_is_said_before_it_is_tried(self) -> None:
         seen = Seen(served=True, active=Asked(CLUSTER_AUTOSCALER, 0), platform="GKE", obstacles=("a", "b"))

@@ -56,7 +56,9 @@ async def test_on_gke_its_compute_classes_are_followed() -> None:
         server.serve("cloud.google.com", "v1", computeclasses="v1")
         server.put(COMPUTE, "fast", spec={"priorities": []})
         async with following(server, client) as found:
-            await until(lambda: found.compute_class("fast") is not None, "the ComputeClass")
+            assert not found.is_read
+            await until(lambda: found.is_read, "all that decides")
+            assert found.compute_class("fast") is not None
             assert found.platform == "GKE"
             assert found.compute_class("slow") is None
 
@@ -69,6 +71,7 @@ async def test_elsewhere_and_without_rights_nothing_is_asked_for() -> None:
             await until(lambda: found.kubernetes == (1, 36), "the version")
             await asyncio.sleep(0.05)
             assert server.accepted == {}
+            assert found.is_read
             assert not found.priority_class_is_known
 
 
@@ -78,7 +81,7 @@ async def test_classes_that_may_not_be_read_are_not_known() -> None:
         server.refusals[PRIORITY] = 403
         async with following(server, client) as found:
             await until(lambda: found.platform == "GKE", "the version")
-            await asyncio.sleep(0.05)
+            await until(lambda: found.is_read, "that there is nothing to read")
             assert not found.priority_class_is_known
             assert found.compute_class("fast") is None
 

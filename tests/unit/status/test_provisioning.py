@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,6 +21,8 @@ from moorage.buffer.stabilization import Target, Wanted
 from moorage.status.capacitybuffer import buffer_status
 from moorage.status.provisioning import (
     as_paused,
+    choice_before,
+    is_folded,
     life_before,
     with_adjustment,
     with_backend,
@@ -90,7 +93,10 @@ class TestBackend:
     def test_while_a_controller_is_asked_it_is_unknown(self) -> None:
         asked = Choice(backend=Backend.AUTOSCALER, standby=Standby.ASKED, standby_reason="Asking", standby_message="m")
         found = with_backend(status(), asked, allocate(asked, active=60, standby=120, fold=True))
-        assert said(found, "StandbyUnsupported")[:2] == ("Unknown", "Asking")
+        assert said(found, "StandbyUnsupported") == ("Unknown", "Asking", "m")
+        found = with_backend(status(), asked, allocate(asked, active=60, standby=120, fold=True, folded=True))
+        words = "m; standbyFallback: Active makes 120 standby units active"
+        assert said(found, "StandbyUnsupported") == ("Unknown", "Asking", words)
 
     def test_nothing_is_said_where_no_standby_is_wanted(self) -> None:
         found = with_backend(status(spec(replicas=3)), KARPENTER, Allocation(active=3, standby=0))
@@ -100,6 +106,56 @@ class TestBackend:
         found = with_backend(status(spec(replicas=9)), KARPENTER, Allocation(active=5, standby=0, refused=4))
         assert found.active is not None
         assert found.active.replicas == 9
+
+
+class TestARestart:
+    """What is read from a status is what was chosen when it was written."""
+
+    def restored(self, choice: Choice, *, fold: bool, **fields: Any) -> tuple[Choice | None, bool]:
+        made = status(spec(sizing=SIZING, **fields))
+        assert made.active is not None
+        assert made.standby is not None
+        allocation = allocate(choice, active=made.active.replicas, standby=made.standby.replicas, fold=fold)
+        stored = msgspec.to_builtins(with_backend(made, choice, allocation))
+        return choice_before(stored), is_folded(stored)
+
+    @pytest.mark.parametrize("fold", [False, True])
+    @pytest.mark.parametrize("reason", ["Karpenter", "StrategyIgnored", "NotSuspendable"])
+    def test_why_there_are_no_standby_units(self, reason: str, fold: bool) -> None:
+        choice = replace(KARPENTER, standby_reason=reason, standby_message="one; another")
+        assert self.restored(choice, fold=fold) == (choice, fold)
+
+    @pytest.mark.parametrize("fold", [False, True])
+    def test_that_placeholders_run(self, fold: bool) -> None:
+        choice = Choice(backend=Backend.PLACEHOLDER, standby_reason="PlaceholdersRun", standby_message="they run")
+        assert self.restored(choice, fold=fold) == (choice, fold)
+
+    @pytest.mark.parametrize("resume", ["30s", "90s"])
+    def test_that_there_are_standby_units(self, resume: str) -> None:
+        """They are given where a resume is no faster too, to those who ask for nothing else."""
+        choice = replace(KARPENTER, standby=Standby.SUPPORTED, standby_reason="", standby_message="")
+        fields = {"replicas": 5, "provisioningStrategy": "buffer.gke.io/standby-capacity"}
+        sizing = SIZING | {"standbyResumeLatency": resume}
+        made = status(spec(sizing=sizing, **fields))
+        assert said(made, "StandbyUnsupported")[0] == ("False" if resume == "30s" else "True")
+        stored = msgspec.to_builtins(with_backend(made, choice, Allocation(active=0, standby=5)))
+        assert (choice_before(stored), is_folded(stored)) == (choice, False)
+
+    def test_that_a_controller_is_asked(self) -> None:
+        asked = replace(KARPENTER, standby=Standby.ASKED, standby_reason="Asking", standby_message="m")
+        unknown = replace(asked, standby_reason="", standby_message="")
+        assert self.restored(asked, fold=True) == (unknown, False)
+        stored = msgspec.to_builtins(with_backend(status(), asked, Allocation(active=180, standby=0, folded=120)))
+        assert (choice_before(stored), is_folded(stored)) == (unknown, True)
+
+    def test_that_no_standby_units_are_wanted(self) -> None:
+        stored = msgspec.to_builtins(with_backend(status(spec(replicas=3)), KARPENTER, Allocation(active=3, standby=0)))
+        unknown = replace(KARPENTER, standby=Standby.ASKED, standby_reason="", standby_message="")
+        assert (choice_before(stored), is_folded(stored)) == (unknown, False)
+
+    def test_that_nothing_was_chosen(self) -> None:
+        for stored in ({}, msgspec.to_builtins(status()), {"backend": {"name": "Another"}}):
+            assert (choice_before(stored), is_folded(stored)) == (None, False)
 
 
 class TestConditions:
