@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import re
 import socket
 import ssl
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -35,9 +37,14 @@ from tests.cluster.rest import Object, Rest
 from tests.controlplane import ControlPlane, wait_for
 from tests.operator_process import OperatorProcess
 
-TIMEOUT_SECONDS = 1.0
-"""What the configuration says, beside what a create takes without a webhook."""
-MARGIN_SECONDS = 0.5
+ASKED_FOR = re.compile(
+    r"^apiserver_admission_webhook_admission_duration_seconds_bucket"
+    r'{(?=.*name="pods\.explain\.moorage\.dev").*le="(.+)"} (\d+)$',
+    re.MULTILINE,
+)
+"""What the API server itself measured of its calls for pods: our clock would measure a busy machine with it."""
+BOUND_SECONDS = "2.5"
+"""The end of the first of its buckets that holds all calls which the configuration ends after a second."""
 HEALED_SECONDS = 25.0
 UNPROVED_SECONDS = 5.0
 """So long after it was begun a proof holds; numbers that are older refuse nothing."""
@@ -114,9 +121,17 @@ BROKEN = {
 }
 
 
+def calls_for_pods(cluster: ControlPlane) -> Counter[str]:
+    """How many calls of the webhook took at most so many seconds, by the API server's own measure."""
+    found: Counter[str] = Counter()
+    for at_most, count in ASKED_FOR.findall(cluster.kubectl("get", "--raw", "/metrics")):
+        found[at_most] += int(count)
+    return found
+
+
 @pytest.mark.parametrize("how", [*BROKEN, "gone"])
 def test_pods_are_created_within_the_timeout_while_the_webhook_is(
-    rest: Rest, team: str, how: str, figure: Callable[[str], None]
+    rest: Rest, own_control_plane: ControlPlane, team: str, how: str, figure: Callable[[str], None]
 ) -> None:
     rest.create(team, pod("warm-up"), dryRun="All").require()
     with free_ports(1) as [port]:
@@ -129,12 +144,18 @@ def test_pods_are_created_within_the_timeout_while_the_webhook_is(
             calls.append(1)
             BROKEN[how](connection)
 
+        before = calls_for_pods(own_control_plane)
         with configured(rest, port):
             stored = rest.get("", CONFIGURATIONS, CONFIGURATION, ADMISSION).require()
             broken["metadata"]["resourceVersion"] = stored["metadata"]["resourceVersion"]
             path = f"{rest.path('', CONFIGURATIONS, ADMISSION)}/{CONFIGURATION}"
             rest.request("PUT", path, broken).require()
             if how == "gone":
+                wait_for(
+                    lambda: rest.create(team, pod("a"), dryRun="All") and calls_for_pods(own_control_plane) > before,
+                    timeout=10,
+                    message="a call in vain",
+                )
                 answers = [rest.create(team, pod(f"pod-{number}")) for number in range(5)]
             else:
                 with serving(port, serve):
@@ -143,7 +164,9 @@ def test_pods_are_created_within_the_timeout_while_the_webhook_is(
     assert [answer.code for answer in answers] == [201] * 5
     seconds = [answer.seconds for answer in answers]
     figure(f"with the webhook {how} a create took at most {max(seconds):.2f} s")
-    assert max(seconds) < TIMEOUT_SECONDS + MARGIN_SECONDS, seconds
+    took = calls_for_pods(own_control_plane) - before
+    assert took["+Inf"] > len(answers), "one call at least for each create, and one before them"
+    assert took[BOUND_SECONDS] == took["+Inf"], took
 
 
 @pytest.fixture
@@ -302,8 +325,11 @@ def test_numbers_that_are_not_proved_for_five_seconds_refuse_nothing(
         figure(f"explained for {last:.1f} s after the API server fell silent")
         assert last <= UNPROVED_SECONDS
         unsure = operator.metric("moorage_admission_unsure_total")
-        assert not is_explained()
-        assert operator.metric("moorage_admission_unsure_total") > unsure
+        wait_for(
+            lambda: not is_explained() and operator.metric("moorage_admission_unsure_total") > unsure,
+            timeout=15,
+            message="a refusal that is left to the API server, and counted so",
+        )
         rest.delete(team, "Pod", "a", grace=0).require()
         # It still believes that the pod is there.
         wait_for(lambda: rest.create(team, pod("b", schedulerName="none")).ok, timeout=15, message="room for another")

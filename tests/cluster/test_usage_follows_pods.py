@@ -235,7 +235,8 @@ def test_all_pod_shapes_are_counted_as_the_native_controller_counts_them(crds: C
     hard |= {"requests.example.com/device": "1000", "pods": "1000", "count/pods": "1000"}
     native = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "native"}, "spec": {"hard": hard}}
     crds.apply(native, quota(hard=hard), namespace=namespace)
-    wait_for(lambda: status_of(crds, namespace, "resourcequota/native").get("hard"), timeout=15, message="its status")
+    wait_for(lambda: status_of(crds, namespace, "resourcequota/native").get("used"), timeout=15, message="its status")
+    wait_for_status(crds, namespace, "nsq/quota", {"used": {"pods": "0"}})
     some = {"cpu": "300m", "memory": "96Mi", "ephemeral-storage": "1Gi"}
     much, more = {"cpu": "2", "memory": "10Mi"}, {"cpu": "1", "memory": "1Gi"}
     init = [

@@ -13,18 +13,18 @@ from tests.controlplane.build import SOURCES, Builder, BuildError, cache_directo
 from tests.controlplane.component import tail
 from tests.controlplane.stages import STAGES, Assets, Stage
 from tests.controlplane.toolchain import Toolchain, install_toolchain, select_toolchain
-from tests.controlplane.waiting import wait_for
+from tests.controlplane.waiting import BUSY_FACTOR, wait_for
 
 STAGE = Stage(name="hello", package=".", linker_flags="-s -w", packages=1, minutes="0")
 REPOSITORY = SOURCES.parents[1]
 
 COUNTING_GO = """\
 #!/bin/sh
-# A go whose every build takes a second and leaves a line.
+# A go whose every build leaves a line, and takes as long as there is a file "hold" beside it.
 echo "$@" >> "$(dirname "$0")/builds"
 while [ "$1" != -o ]; do shift; done
 echo half > "$2"
-sleep 1
+while [ -e "$(dirname "$0")/hold" ]; do sleep 0.05; done
 echo whole >> "$2"
 """
 HANGING_GO = """\
@@ -120,30 +120,42 @@ print(*Builder(sources=sources, cache=cache, toolchain=Toolchain("1.99.0", go)).
 """
 
 
-def start_build(sources: Path, cache: Path, toolchain: Toolchain) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", BUILD_IN_A_PROCESS, str(sources), str(cache), str(toolchain.command)],
-        cwd=REPOSITORY,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def start_build(sources: Path, cache: Path, toolchain: Toolchain, report: Path) -> subprocess.Popen[str]:
+    with report.open("w") as errors:
+        return subprocess.Popen(
+            [sys.executable, "-c", BUILD_IN_A_PROCESS, str(sources), str(cache), str(toolchain.command)],
+            cwd=REPOSITORY,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        )
 
 
 def test_builds_at_the_same_time_do_the_work_once(sources: Path, cache: Path, tmp_path: Path) -> None:
     go = fake_go(tmp_path, COUNTING_GO)
-    builds = [start_build(sources, cache, go) for _ in range(3)]
-    answers = [build.communicate(timeout=60) for build in builds]
+    reports = [tmp_path / f"report-{number}" for number in range(3)]
+    hold = tmp_path / "hold"
+    hold.touch()
 
-    assert [build.returncode for build in builds] == [0, 0, 0], answers
-    (folder,) = {output.strip() for output, _ in answers}
+    def waiting() -> int:
+        return sum("waiting for it" in report.read_text() for report in reports)
+
+    builds = [start_build(sources, cache, go, report) for report in reports]
+    try:
+        wait_for(lambda: waiting() == 2, timeout=60, message=lambda: f"two to wait, not {waiting()}")
+    finally:
+        hold.unlink()
+        outputs = [build.communicate(timeout=60 * BUSY_FACTOR)[0] for build in builds]
+
+    assert [build.returncode for build in builds] == [0, 0, 0], [report.read_text() for report in reports]
+    (folder,) = {output.strip() for output in outputs}
     assert (Path(folder) / "hello").read_text() == "half\nwhole\n"
     assert len((tmp_path / "builds").read_text().splitlines()) == 1
-    assert sum("waiting for it" in errors for _, errors in answers) == 2
+    assert waiting() == 2
 
 
 def test_a_build_that_is_killed_ends_go_and_leaves_the_way_free(sources: Path, cache: Path, tmp_path: Path) -> None:
-    build = start_build(sources, cache, fake_go(tmp_path, HANGING_GO))
+    build = start_build(sources, cache, fake_go(tmp_path, HANGING_GO), tmp_path / "report")
     with build:
         wait_for(lambda: partial_files(cache), timeout=30, message="half a program")
         build.send_signal(signal.SIGKILL)

@@ -36,6 +36,11 @@ def state(pid: int | None) -> str:
     return "" if text.startswith("Z") else text
 
 
+def processes() -> str:
+    """The command lines of all processes; `ww`: whole, where ps would cut them off at 80 columns."""
+    return subprocess.run(["ps", "-eww", "-o", "args"], capture_output=True, text=True, check=True).stdout
+
+
 def test_what_it_prints_is_in_its_log_and_its_exit_code_is_known(log: Path) -> None:
     component = Component("printer", ["sh", "-c", "echo out; echo err >&2; exit 3"], log=log)
     component.start()
@@ -129,5 +134,5 @@ def test_a_program_and_its_data_are_gone_when_the_owner_is_killed(tmp_path: Path
         owner.kill()
         wait_for(lambda: not (tmp_path / "data").exists(), timeout=10, message="removal of the data")
         assert sum(bool(state(pid)) for pid in pids) == len(arguments)  # the owner's own child is not ours to end
-        processes = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
-        assert str(tmp_path / "log") not in processes
+        # The guard removes the data first, and ends a moment later.
+        wait_for(lambda: str(tmp_path / "log") not in processes(), timeout=10, message="the end of the guard")
