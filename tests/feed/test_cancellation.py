@@ -9,6 +9,7 @@ from tests.feed.harness import a_bench, until
 from tests.feed.scripted_server import Script, ScriptedServer
 
 from moorage.cluster.client import Client
+from moorage.cluster.errors import UnreachableError
 from moorage.cluster.feed import Pace
 
 FAULTS = {
@@ -33,3 +34,11 @@ async def test_a_feed_ends_at_once(server: ScriptedServer, client: Client, momen
     await client.close()
     await server.stop()
     await until(lambda: asyncio.all_tasks() <= before, "no task is left")
+
+
+async def test_what_still_runs_when_the_client_is_closed_opens_no_connection(client: Client) -> None:
+    await client.get("/api")
+    await client.close()
+    with pytest.raises(UnreachableError, match="ending"):
+        await client.get("/api")
+    assert client._session is None

@@ -84,6 +84,7 @@ class Client:
         self._access = AccessKeeper(credentials, clock)
         self._retries = retries
         self._session: aiohttp.ClientSession | None = None
+        self._is_closed = False
 
     async def __aenter__(self) -> Client:
         return self
@@ -94,7 +95,8 @@ class Client:
         await self.close()
 
     async def close(self) -> None:
-        """Close all connections; the client can be used again afterwards."""
+        """Close all connections, for good: tasks that are still ending open no new ones, which nobody would close."""
+        self._is_closed = True
         session, self._session = self._session, None
         if session is not None:
             await session.close()
@@ -263,6 +265,8 @@ class Client:
                 raise _unreachable(str(response.url.origin()), error) from error
 
     def _sessions(self) -> aiohttp.ClientSession:
+        if self._is_closed:
+            raise UnreachableError("the operator is ending", sent=False)
         # Credentials go with each request, not with the session, so that new ones never cut a running watch.
         if self._session is None:
             self._session = aiohttp.ClientSession(
