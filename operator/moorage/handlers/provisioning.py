@@ -16,10 +16,10 @@ from moorage.backends.allocation import Allocation, allocate, documents
 from moorage.backends.autoscaler import KIND, PASSED_ON, Tier, answer_of
 from moorage.backends.choice import Asked, Backend, Choice, Patience, Seen, choose, says_enough
 from moorage.backends.gke import Cluster, compute_class_of, standby_obstacles
-from moorage.backends.placeholder import placeholder_document, placeholder_name, placeholder_pod
+from moorage.backends.placeholder import placeholder_name
 from moorage.backends.plan import OWNED_SELECTOR, PAUSE_IMAGE, Document, Owner, Plan
 from moorage.backends.warnings import Finding, can_preload
-from moorage.backends.word import Word, word_of
+from moorage.backends.word import word_of
 from moorage.buffer.holdings import Holding
 from moorage.cluster.applier import Applier
 from moorage.cluster.client import Client
@@ -31,9 +31,8 @@ from moorage.density.nodes import Node
 from moorage.handlers.alarms import Alarms
 from moorage.handlers.findings import findings
 from moorage.handlers.sites import autopilot, gke_places
-from moorage.objects import Pod, PodSpec
-from moorage.quota.counting.pods import pod_amounts
-from moorage.quota.scopes import ScopeFacts, scope_facts
+from moorage.handlers.sought import Sought, placeholders_in, placeholders_of
+from moorage.objects import PodSpec
 from moorage.resources import pod_resources, with_defaults
 from moorage.status.provisioning import (
     as_paused,
@@ -62,25 +61,6 @@ class Limits:
     most_placeholders: int = 5000
     """Placeholders of one buffer; each is a pod in etcd and in the scheduler's queue."""
     pause_image: str = PAUSE_IMAGE
-
-
-@dataclass(frozen=True, slots=True)
-class Sought:
-    """The units that should be there, as they were last asked for."""
-
-    plan: Plan
-    """Without its sizes."""
-    encoded: bytes
-    """The pod template of a unit before anything is added to it, as JSON."""
-    backend: Backend
-    allocation: Allocation
-    word: Word
-    """What the autoscaler says of nodes for them."""
-
-    @property
-    def shape(self) -> tuple[object, ...]:
-        """All that the shape of a unit is made of."""
-        return self.encoded, self.plan.dedicated, self.plan.placement
 
 
 @dataclass(slots=True)
@@ -228,7 +208,7 @@ class Provisioning:
         sought = Sought(plan, template, known.choice.backend, allocation, word)
         if sought != known.sought:
             known.sought = sought
-            self._hold(known, _holding(sought))
+            self._hold(known, placeholders_of(sought))
             self.sought_changed()
         self._alarms.set(key, "answer", known.choice.look_again)
         if known.paused:
@@ -289,7 +269,7 @@ class Provisioning:
         stored = self.objects.get(ObjectKey(DEPLOYMENTS.kind, owner.namespace, placeholder_name(owner)))
         if stored is None or stored.owner_uid != owner.uid:
             return None
-        return _holding_of(stored.body, owner, int(stored.body["spec"].get("replicas") or 0))
+        return placeholders_in(stored.body, owner, int(stored.body["spec"].get("replicas") or 0))
 
     def _hold(self, known: _Buffer, holding: Holding | None) -> None:
         if known.holding != holding:
@@ -396,22 +376,3 @@ class Provisioning:
             )
             for place in self._places
         ]
-
-
-def _holding(sought: Sought) -> Holding | None:
-    """Return what the placeholders count for that are sought; other backends seek none."""
-    owner, units = sought.plan.owner, sought.allocation.active
-    if sought.backend is not Backend.PLACEHOLDER:
-        return Holding(owner.name, 0, {}, ScopeFacts())
-    overhead = (sought.plan.template.get("spec") or {}).get("overhead")
-    return _holding_of(placeholder_document(sought.plan, replicas=units), owner, units, overhead)
-
-
-def _holding_of(
-    deployment: Mapping[str, Any], owner: Owner, units: int, overhead: Mapping[str, str] | None = None
-) -> Holding | None:
-    try:
-        spec = placeholder_pod(deployment, overhead)
-        return Holding(owner.name, units, pod_amounts(Pod(spec=spec)), scope_facts(spec))
-    except (msgspec.ValidationError, ValueError):
-        return None  # the API server takes no such pod either

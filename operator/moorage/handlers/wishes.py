@@ -15,8 +15,9 @@ from moorage.cluster.volume_nodes import VolumeNodes
 from moorage.density.eks.nodes import PlannedNodes
 from moorage.density.units import Unit, unit
 from moorage.handlers.buffers import BufferKey, Buffers
-from moorage.handlers.provisioning import Provisioning, Sought
+from moorage.handlers.provisioning import Provisioning
 from moorage.handlers.sight import Wish
+from moorage.handlers.sought import Sought
 from moorage.objects import PodTemplate
 from moorage.resources import pod_resources, with_defaults
 from moorage.scheduling import PlacementTemplate

@@ -12,8 +12,8 @@ from moorage.backends.allocation import Allocation
 from moorage.backends.choice import Backend
 from moorage.backends.plan import Owner, Plan
 from moorage.backends.word import Word
-from moorage.handlers.provisioning import Sought
 from moorage.handlers.sight import Wish
+from moorage.handlers.sought import Sought
 from moorage.handlers.wishes import Wishes
 from moorage.status.presence import Unseen
 from tests.unit.backends.templates import app, template
