@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.cluster.native import our_quota
 from tests.cluster.rest import Answer, Object, Rest
 from tests.controlplane.cluster import Cluster, KubectlError
 from tests.controlplane.waiting import wait_for
@@ -21,6 +22,7 @@ DEFAULTED = "moorage.dev/defaulted"
 def policies(crds: Cluster, rest: Rest) -> Iterator[Cluster]:
     """The cluster with the policies installed; they concern namespaces with a label, and no others."""
     crds.kubectl("apply", "--server-side", "--force-conflicts", "-k", str(POLICIES))
+    _wait_until_in_force_anywhere(crds, rest)
     yield crds
     crds.kubectl("delete", "-k", str(POLICIES), "--ignore-not-found")
 
@@ -72,6 +74,15 @@ def is_labelled(rest: Rest, namespace: str) -> bool:
     return bool(labels.get(ENFORCED) == "true")
 
 
+def _wait_until_in_force_anywhere(cluster: Cluster, rest: Rest) -> None:
+    """Wait until the policies act at all: they are compiled a moment after they are stored, and look for our kinds."""
+    container = {"type": "Container", "max": {"cpu": "1"}, "defaultRequest": {"cpu": "100m"}}
+    spec = {"enforcement": "Enforce", "limits": [container]}
+    with cluster.namespace() as namespace:
+        rest.create(namespace, our_quota("first", spec)).require()
+        wait_until_in_force(rest, namespace, {"first": spec}, timeout=60)
+
+
 def wait_until_in_force(rest: Rest, namespace: str, quotas: Mapping[str, Object], *, timeout: float = 30.0) -> None:
     """Have the policies look at a namespace, and wait until they know these quotas as they are (names to specs)."""
     label_namespace(rest, namespace)
@@ -80,16 +91,17 @@ def wait_until_in_force(rest: Rest, namespace: str, quotas: Mapping[str, Object]
             wait_for(
                 lambda name=name, spec=spec: _is_in_force(rest, namespace, name, spec),
                 timeout=timeout,
-                message=lambda name=name, spec=spec: f"{name} {spec} in the policies: {_probe(rest, namespace, name)}",
+                message=lambda name=name, spec=spec: f"{name} {spec} in the policies: {probe(rest, namespace, name)}",
             )
 
 
 def _is_in_force(rest: Rest, namespace: str, name: str, spec: Object) -> bool:
     entries = {each["type"]: each for each in spec.get("limits", ())}
     fills_in = not {"default", "defaultRequest"}.isdisjoint(entries.get("Container", ()))
-    said = _probe(rest, namespace, name)
+    said = probe(rest, namespace, name)
     return f"filled in: by {name}:" in said if fills_in else "filled in: nothing" in said
 
 
-def _probe(rest: Rest, namespace: str, name: str) -> str:
+def probe(rest: Rest, namespace: str, name: str) -> str:
+    """Return what the policies say of a quota to a pod that asks for nothing else."""
     return judged(rest, namespace, {"containers": [{"name": "app", "image": "app"}]}, annotations={PROBE: name}).message

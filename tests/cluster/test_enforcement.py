@@ -7,9 +7,10 @@ import pytest
 from moorage.quota.scopes import PLACEHOLDER_CLASS
 from tests.cluster.crds import OURS
 from tests.cluster.enforcing import PROJECTED, SCENARIO, change, create, enforce, enforced_quota, projected
+from tests.cluster.explaining import wait_for_used
 from tests.cluster.native import NSQ, RQ, amounts, native_quota
-from tests.cluster.objects import SETTLE_SECONDS, Object, wait_for_condition
-from tests.cluster.policies import judged
+from tests.cluster.objects import SETTLE_SECONDS, Object, wait_for_condition, wait_for_status
+from tests.cluster.policies import judged, probe
 from tests.cluster.rest import Rest
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.waiting import wait_for
@@ -45,7 +46,7 @@ def test_the_admission_scenario(cluster: Cluster, rest: Rest, namespace: str) ->
     wait_until_used(cluster, namespace, {"requests.cpu": "700m", "pods": "6"})
     for number in range(1, 4):
         rest.delete(namespace, "Pod", f"small-{number}", grace=0).require()
-    wait_until_used(cluster, namespace, {"requests.cpu": "400m", "pods": "3"})
+    wait_for_used(rest, namespace, {"requests.cpu": "400m", "pods": "3"})
     wait_for(
         lambda: create(rest, namespace, "large", asks(cpu="1", memory="1Gi")).ok, timeout=30, message="room for a pod"
     )
@@ -326,6 +327,13 @@ def test_defaults_of_several_quotas_are_put_together_in_the_order_of_their_names
     enforce(cluster, rest, namespace, {"limits": second}, name="b")
     assert given(rest, namespace) == {"requests": {"cpu": "200m", "memory": "256Mi"}}
     enforce(cluster, rest, namespace, {"limits": first}, name="a")
+    # That "a" is proved says nothing of "b", which fills in as before until the API server sees its new status.
+    wait_for_status(cluster, namespace, "nsq/b", {"defaults": {}})
+    wait_for(
+        lambda: "filled in: nothing" in probe(rest, namespace, "b"),
+        timeout=SETTLE_SECONDS,
+        message=lambda: f"no defaults of the second; a probe of it says {probe(rest, namespace, 'b')}",
+    )
     together = {"limits": {"memory": "512Mi"}, "requests": {"cpu": "100m", "memory": "256Mi"}}
     for _ in range(20):  # the API server goes through the quotas in no fixed order
         assert given(rest, namespace) == together
