@@ -8,7 +8,7 @@ from tests.cluster.crds import OURS
 from tests.cluster.enforcing import PROJECTED, SCENARIO, change, create, enforce, enforced_quota, projected
 from tests.cluster.native import NSQ
 from tests.cluster.objects import wait_for_condition
-from tests.cluster.policies import judged
+from tests.cluster.policies import judged, label_namespace
 from tests.cluster.rest import Rest
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.waiting import wait_for
@@ -49,11 +49,18 @@ def test_audit_and_deletion_count_while_the_operator_is_away(
 def test_policies_that_are_missing_are_noticed(
     policies: Cluster, rest: Rest, namespace: str, start_operator: Callable[..., OperatorProcess]
 ) -> None:
+    rest.create(namespace, enforced_quota("team", {"limits": limits(Container={"max": {"cpu": "1"}})})).require()
+    label_namespace(rest, namespace)
+    greedy = pod(asks(cpu="2"))
+    wait_for(
+        lambda: "maximum cpu per Container is 1" in judged(rest, namespace, greedy).message,
+        timeout=30,
+        message="the policy to refuse",
+    )
     policies.kubectl("delete", "validatingadmissionpolicybinding", "moorage-pods")
     try:
-        wait_for(lambda: judged(rest, namespace, pod()).ok, timeout=10, message="the policy to be gone")
+        wait_for(lambda: judged(rest, namespace, greedy).ok, timeout=10, message="the policy to be gone")
         start_operator()
-        rest.create(namespace, enforced_quota("team", {"limits": limits(Container={"max": {"cpu": "1"}})})).require()
         said = wait_for_condition(
             policies, namespace, "nsq/team", "Enforced", "False", "PoliciesNotInForce", timeout=30
         )
