@@ -34,6 +34,8 @@ def test_a_namespace_with_limits_is_labelled_while_they_are_enforced(
     policies: Cluster, operator: OperatorProcess, rest: Rest, namespace: str, spec: Object
 ) -> None:
     enforce(policies, rest, namespace, spec)
+    if spec is SCOPED:  # nothing of it is proved by a pod on trial, so it may be proved before the label is there
+        wait_until_labelled(rest, namespace, True)
     assert is_labelled(rest, namespace)
     change(rest, namespace, {"enforcement": "Audit"})
     wait_until_labelled(rest, namespace, False)
