@@ -34,16 +34,18 @@ def demands(policies: Cluster, rest: Rest, operator: OperatorProcess) -> Iterato
     command = [sys.executable, "-m", "moorage", "require", *FLAGS]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     policies.kubectl("apply", "--server-side", "--validate=strict", "-f", "-", stdin=printed)
-    try:
-        with policies.namespace() as name:
-            wait_for(
-                lambda: not (judged(rest, name, HIGH).ok or judged(rest, name, ELSEWHERE).ok or claimed(rest, name).ok),
-                timeout=20,
-                message="the policies to take effect",
-            )
-        yield policies
-    finally:
-        policies.kubectl("delete", "-f", "-", stdin=printed)
+    with policies.namespace() as name:
+
+        def admitted() -> list[bool]:
+            return [judged(rest, name, HIGH).ok, judged(rest, name, ELSEWHERE).ok, claimed(rest, name).ok]
+
+        try:
+            wait_for(lambda: not any(admitted()), timeout=20, message="the policies to take effect")
+            yield policies
+        finally:
+            policies.kubectl("delete", "-f", "-", stdin=printed)
+            # They act for a moment after their end.
+            wait_for(lambda: all(admitted()), timeout=20, message="the policies to take effect no more")
 
 
 def claimed(rest: Rest, namespace: str, storage_class: str = "gold") -> Answer:
