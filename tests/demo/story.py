@@ -7,12 +7,15 @@ from typing import Any
 
 from moorage.api import crd_documents
 from tests.controlplane import KubectlError, wait_for
+from tests.controlplane.waiting import BUSY_FACTOR
 from tests.demo.places import CRDS, POLICIES, Place
 from tests.demo.terminal import Terminal
 
 OBJECTS = "tests/demo/objects"
 WAIT = "--timeout=30s"
+"""What readers see, who have no busy machine."""
 SECONDS = 30.0
+PATIENCE_SECONDS = SECONDS * BUSY_FACTOR
 SIZE = ("replicas", "active", "standby")
 
 
@@ -97,9 +100,8 @@ class Story:
         self.wait_for_usage(self.a, "team-a", {"pods": "8", "requests.cpu": "2"})
         self.wait_for_usage(self.b, "team-b", {"pods": "7", "requests.cpu": "3500m", "count/pods": "13"})
         if not self.place.has_definitions:
-            cluster = self.place.cluster
-            cluster.kubectl("wait", "-n", self.a, "--for=condition=Enforced", "nsq/team-a", WAIT)
-            cluster.kubectl("wait", "-n", self.b, "--for=condition=Enforced", "nsq/team-b", WAIT)
+            self.wait_patiently(self.a, "nsq/team-a", "condition=Enforced")
+            self.wait_patiently(self.b, "nsq/team-b", "condition=Enforced")
         self.wait(self.a, "cbuf/web", "{.status.replicas}", "180")
         self.wait(self.b, "cbuf/api", "{.status.replicas}", "3")
         if self.place.alone:
@@ -127,7 +129,6 @@ class Story:
         terminal.say("The load changes: team A scales from 8 to 18 pods, 4.5 of its 5 cores. Status follows at once.")
         terminal.kubectl("scale", "-n", self.a, "deployment/web", "--replicas=18")
         self.wait_for_usage(self.a, "team-a", {"pods": "18", "requests.cpu": "4500m"}, shown=True)
-        terminal.kubectl("get", "nsq", "team-a", "-n", self.a)
         near = {
             "Ready": "True",
             "NearLimit": "True",
@@ -135,6 +136,8 @@ class Story:
             "Enforced": "True",
             "WorkloadsRefused": "False",
         }
+        self.wait_for_conditions(self.a, "nsq/team-a", near)
+        terminal.kubectl("get", "nsq", "team-a", "-n", self.a)
         self.conditions(self.a, "nsq/team-a", expected=near)
 
     def lower_a_quota(self) -> None:
@@ -146,9 +149,9 @@ class Story:
         )
         patch = json.dumps({"spec": {"hard": {"requests.cpu": "1600m"}}})
         terminal.kubectl("patch", "nsq", "team-b", "-n", self.b, "--type=merge", "-p", patch)
+        self.wait_patiently(self.b, "nsq/team-b", "condition=Exceeded")
         terminal.kubectl("wait", "-n", self.b, "--for=condition=Exceeded", "nsq/team-b", WAIT)
         self.wait_for_usage(self.b, "team-b", {"requests.cpu": "2"})
-        terminal.kubectl("get", "nsq", "team-b", "-n", self.b)
         exceeded = {
             "Ready": "True",
             "NearLimit": "True",
@@ -156,6 +159,8 @@ class Story:
             "Enforced": "True",
             "WorkloadsRefused": "True",
         }
+        self.wait_for_conditions(self.b, "nsq/team-b", exceeded)
+        terminal.kubectl("get", "nsq", "team-b", "-n", self.b)
         self.conditions(self.b, "nsq/team-b", expected=exceeded)
 
     def change_the_rate(self) -> None:
@@ -206,9 +211,23 @@ class Story:
 
     def wait(self, namespace: str, resource: str, path: str, value: str, *, shown: bool = False) -> None:
         """Wait until a field has a value."""
-        run = self.terminal.kubectl if shown else self.place.cluster.kubectl
+        self.wait_patiently(namespace, resource, f"jsonpath={path}={value}")
+        if shown:
+            self.terminal.kubectl("wait", "-n", namespace, f"--for=jsonpath={path}={value}", resource, WAIT)
+
+    def wait_for_conditions(self, namespace: str, resource: str, expected: dict[str, str]) -> None:
+        """Wait until an object has these conditions, and has them for its spec as it is now: kubectl sees to that."""
+        for name, value in expected.items():
+            if name != "Enforced" or not self.place.has_definitions:
+                self.wait_patiently(namespace, resource, f"condition={name}={value}")
+
+    def wait_patiently(self, namespace: str, resource: str, what: str) -> None:
+        """Wait unseen, and for longer than a reader would have to."""
+        seconds = f"--timeout={PATIENCE_SECONDS:.0f}s"
         try:
-            run("wait", "-n", namespace, f"--for=jsonpath={path}={value}", resource, WAIT)
+            self.place.cluster.kubectl(
+                "wait", "-n", namespace, f"--for={what}", resource, seconds, timeout=2 * PATIENCE_SECONDS
+            )
         except KubectlError as error:
             raise SurpriseError(f"{error}; its status is {self.status(namespace, resource)}") from error
 
