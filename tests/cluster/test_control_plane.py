@@ -40,10 +40,13 @@ def test_pods_of_a_deployment_run_on_simulated_nodes(own_control_plane: ControlP
         3, cpu="4", memory="16Gi", pods=20, labels=zone, extended={"example.com/gpu": "2"}
     )
     own_control_plane.kubectl("create", "deployment", "web", "-n", namespace, "--image=web", "--replicas=30")
-    own_control_plane.kubectl("rollout", "status", "deployment/web", "-n", namespace, "--timeout=60s")
+    own_control_plane.wait_for_rollout("web", namespace)
     made = own_control_plane.get("nodes", "-l", "topology.kubernetes.io/zone=a")
     assert sorted(node["metadata"]["name"] for node in made) == sorted(nodes)
     assert {node["status"]["allocatable"]["example.com/gpu"] for node in made} == {"2"}
+    # Other tests are to find no room that they did not make. The pods go first, since nobody ends them without a node.
+    own_control_plane.kubectl("delete", "deployment", "web", "-n", namespace, "--cascade=foreground")
+    own_control_plane.kubectl("delete", "node", *nodes, "--wait=false")
 
 
 def test_kubectl_errors_are_told(kubectl: Callable[..., str]) -> None:
@@ -313,9 +316,9 @@ def test_karpenter_makes_nodes_for_pods_and_for_a_capacity_buffer(start_control_
     assert "capacitybuffers" in plane.kubectl("api-resources", "--api-group=autoscaling.x-k8s.io", "-o", "name")
     plane.apply(*NODE_POOL)
     plane.kubectl("create", "deployment", "web", "--image=web", "--replicas=2")
-    plane.kubectl("rollout", "status", "deployment/web", "--timeout=60s")
-    plane.apply(WORKER, BUFFER)
+    plane.wait_for_rollout("web")
     before = {node["metadata"]["name"] for node in plane.get("nodes")}
+    plane.apply(WORKER, BUFFER)
     wait_for(
         lambda: len(plane.get("nodes")) > len(before),
         timeout=60,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .kubeconfig import make_kubeconfig, write_kubeconfig
-from .waiting import wait_for
+from .waiting import BUSY_FACTOR, wait_for
 
 NAMESPACE_PREFIX = "moorage-test-"
 KUBECTL_CACHE = "kubectl-cache"
@@ -125,6 +125,14 @@ class Cluster:
                 + self.kubectl("get", "namespace", namespace, "-o", "jsonpath={.status.conditions[*].message}")
             ),
         )
+
+    def wait_for_rollout(self, deployment: str, namespace: str = "default", *, timeout: float = 60.0) -> None:
+        """Wait until all pods of a deployment run."""
+        seconds = timeout * BUSY_FACTOR
+        self.kubectl(
+            "rollout", "status", f"deployment/{deployment}", "-n", namespace, f"--timeout={seconds:.0f}s",
+            timeout=seconds + KUBECTL_TIMEOUT_SECONDS,
+        )  # fmt: skip
 
     def add_nodes(
         self,
