@@ -33,7 +33,7 @@ _CHANGING = (
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"), "<time>"),
     (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "<uid>"),
     (re.compile(r"(Resource Version:\s+)\d+"), r"\1<version>"),
-    (re.compile(r"([A-Z]\w+ +)(?:\d+m)?\d+s$", re.MULTILINE), r"\1<age>"),
+    (re.compile(r"([A-Z]\w+ +)(?:(?:\d+m)?\d+s|\d+[mh])$", re.MULTILINE), r"\1<age>"),
     (re.compile(r"moorage-test-[0-9a-f]{8}"), "<namespace>"),
 )
 
@@ -79,7 +79,7 @@ def _fill(crds: Cluster, namespace: str) -> None:
         namespace=namespace,
     )
     # What runs before a buffer comes is not taken from it.
-    crds.kubectl("rollout", "status", "deployment/web", "-n", namespace, "--timeout=30s")
+    crds.wait_for_rollout("web", namespace, timeout=30)
     crds.apply(
         buffer("web", scalableRef=ref, sizing=sizing(), replicas=10, percentage=20, limits={"cpu": 400}),
         buffer("share", scalableRef=ref, percentage=20),
@@ -113,6 +113,8 @@ def _fill(crds: Cluster, namespace: str) -> None:
 def test_kubectl_prints_what_is_checked_in(
     crds: Cluster, team: str, command: str, request: pytest.FixtureRequest
 ) -> None:
+    seen = ""
+
     def printed() -> str:
         text = crds.kubectl("-n", team, *command.split())
         for pattern, placeholder in _CHANGING:
@@ -123,7 +125,13 @@ def test_kubectl_prints_what_is_checked_in(
     if os.environ.get("UPDATE_OUTPUTS"):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(printed())
+
+    def same() -> bool:
+        nonlocal seen
+        seen = printed()
+        return seen == file.read_text()
+
     # What kubectl explains is published a moment after the definitions.
     with contextlib.suppress(TimeoutError):
-        wait_for(lambda: printed() == file.read_text(), timeout=SETTLE_SECONDS, message="the same")
-    assert printed() == file.read_text()
+        wait_for(same, timeout=SETTLE_SECONDS, message="the same")
+    assert seen == file.read_text()
