@@ -31,7 +31,7 @@ from tests.cluster.native import (
 )
 from tests.cluster.objects import condition
 from tests.cluster.rest import Answer, Object, Rest
-from tests.controlplane.waiting import wait_for
+from tests.controlplane.waiting import BUSY_FACTOR, wait_for
 
 SETTLE_SECONDS = 30.0
 OURS_SECONDS = 2.0
@@ -164,30 +164,35 @@ class CasePlay:
                     lambda: self._rest.get(self._ns, kind, name).require()["status"].get("phase") == phase,
                     f"{what} {phase}",
                 )
+            case {"waitAdmitted": manifest}:
+                whole = completed(manifest, self._words)
+                self._wait(lambda: self._rest.create(self._ns, whole, dryRun="All").ok, f"{manifest} to be admitted")
             case {"waitSync": name}:
                 self._wait_until_in_force(name)
             case {"recount": True}:
                 recount(self._rest, self._ns, *self._quotas)
-            case {"pauseController": True}:
-                assert self._pause is not None
-                self._pause()
-                self._paused = True
-            case {"resumeController": True}:
-                assert self._resume is not None
-                self._resume()
-                self._paused = False
-                self._wait_until_native_is_right()
+            case {"pauseController": True} | {"resumeController": True}:
+                self._freeze("pauseController" in step)
             case {"used": native}:
                 self._look(native, within=step.get("within", 5))
             case _:
                 raise NotImplementedError(step)
+
+    def _freeze(self, paused: bool) -> None:
+        """Have the native controller stop, or go on and catch up."""
+        switch = self._pause if paused else self._resume
+        assert switch is not None
+        switch()
+        self._paused = paused
+        if not paused:
+            self._wait_until_native_is_right()
 
     def _create_once_known(self, manifest: Object) -> Answer:
         """Create; of a kind that the native controller has yet to discover, once that has happened.
 
         Nor does a refusal count that rests on an older usage than the quota shows by now.
         """
-        deadline = time.monotonic() + DISCOVERY_SECONDS
+        deadline = time.monotonic() + DISCOVERY_SECONDS * BUSY_FACTOR
         while True:
             answer = self._create(manifest)
             unknown = "status unknown for quota" in answer.message
@@ -203,7 +208,7 @@ class CasePlay:
         It then takes back what admission had charged (kubernetes/kubernetes#123434). That is believed only when the
         native quota is shown to be behind, and ours says meanwhile that the object is too much.
         """
-        deadline = time.monotonic() + SETTLE_SECONDS
+        deadline = time.monotonic() + SETTLE_SECONDS * BUSY_FACTOR
         while (answer := self._create(manifest)).ok and self._quotas and not self._paused:
             before = {name: used(native_status(self._rest, self._ns, name)) for name in self._quotas}
             self._assert_behind(before, manifest)
@@ -247,7 +252,7 @@ class CasePlay:
         return any(stored.get(name) != amount for name, amount in seen.items())
 
     def _patch_in_time(self, kind: str, name: str, changes: Any, step: Object) -> Answer:
-        deadline = time.monotonic() + SETTLE_SECONDS
+        deadline = time.monotonic() + SETTLE_SECONDS * BUSY_FACTOR
         answer = self._patch(kind, name, changes, step)
         while step["verdict"] == "allowed" and self._is_late(answer) and time.monotonic() < deadline:
             answer = self._patch(kind, name, changes, step)
