@@ -13,15 +13,17 @@ from tests.cluster.crds import OURS
 from tests.cluster.enforcing import WITHOUT_MUTATING_POLICIES, change, create, enforce, enforced_quota
 from tests.cluster.native import NSQ
 from tests.cluster.objects import Object, condition, status_of, wait_for_condition
+from tests.cluster.policies import judged
 from tests.cluster.rest import Rest, rest_client
 from tests.controlplane import ControlPlane, KubectlError, Options, wait_for
 from tests.controlplane.choice import USER_KUBECONFIG, user_kubeconfig
 from tests.controlplane.commands import APISERVER
 from tests.manifests.documents import LIMIT_RANGES, POLICIES
 from tests.operator_process import OperatorProcess
-from tests.pod_shapes import asks, container, limits
+from tests.pod_shapes import asks, container, limits, pod
 
 MADE = "moorage-team"
+RANGED = "kubernetes.io/limit-ranger"
 DEFAULTS = {"defaultRequest": {"cpu": "100m"}, "default": {"memory": "512Mi"}}
 SPEC = {"hard": {"requests.cpu": "2"}, "limits": limits(Container={**DEFAULTS, "max": {"cpu": "1"}})}
 
@@ -142,6 +144,12 @@ def test_an_upgraded_api_server_gets_the_policy_in_its_place(
 
     wait_for(lambda: "defaults by the policy moorage-defaults" in told(), timeout=60, message=told)
     wait_for_condition(older, namespace, "nsq/team", "Enforced", "True", "Proved", timeout=60)
+    # Gone from the store, it may still be in the cache of what fills in by LimitRanges.
+    wait_for(
+        lambda: RANGED not in (judged(rest, namespace, pod()).body.get("metadata", {}).get("annotations", {RANGED})),
+        timeout=30,
+        message="the API server to fill in nothing by the LimitRange",
+    )
     raised = create(rest, namespace, "raised", asks(cpu="1", memory="1Gi")).require()
     assert raised["spec"]["containers"][0]["resources"]["limits"] == {"memory": "1Gi"}
     rest.delete(namespace, NSQ, "team", OURS).require()
