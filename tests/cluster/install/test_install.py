@@ -21,6 +21,7 @@ from tests.cluster.objects import (
     wait_for_status,
 )
 from tests.controlplane import ControlPlane, wait_for
+from tests.controlplane.waiting import BUSY_FACTOR
 from tests.manifests.documents import BASE, CRDS, EXAMPLES, version
 
 POLICIES = [
@@ -154,7 +155,10 @@ def test_deleting_it_strands_nothing(installed: ControlPlane, namespace: str, st
     install_base(installed)
     installed.kubectl("delete", "-k", str(BASE), "-l", "app.kubernetes.io/component=operator")
     assert status_of(installed, namespace, "nsq/quota")["used"]
-    installed.kubectl("delete", "nsq,cbuf", "--all", "-n", namespace, "--timeout=10s")
+    installed.kubectl("delete", "nsq,cbuf", "--all", "-n", namespace, f"--timeout={10 * BUSY_FACTOR:.0f}s")
     installed.apply(*everything(), namespace=namespace)
-    installed.kubectl("delete", "--timeout=60s", "-k", str(BASE), "--ignore-not-found", timeout=90)
+    seconds = 60 * BUSY_FACTOR
+    installed.kubectl(
+        "delete", f"--timeout={seconds:.0f}s", "-k", str(BASE), "--ignore-not-found", timeout=seconds + 30
+    )
     assert installed.kubectl("get", "-k", str(BASE), "--ignore-not-found", "-o", "name") == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import urllib.error
 from collections.abc import Callable, Iterator
@@ -117,9 +118,9 @@ def _have_the_webhook_do_all_it_does(cluster: ControlPlane, audit: AuditLog, nam
         wait_for(replaced, timeout=25, message="another certificate")
 
 
-def _projected(cluster: ControlPlane, namespace: str, name: str) -> list[Object]:
-    """Return the ResourceQuota made for a NamespaceQuota, if there is one."""
-    found: list[Object] = cluster.get("-n", namespace, "resourcequotas")
+def _made_for(cluster: ControlPlane, namespace: str, name: str) -> list[Object]:
+    """Return the ResourceQuota and the LimitRange made for a NamespaceQuota, as far as there are any."""
+    found: list[Object] = cluster.get("-n", namespace, "resourcequotas,limitranges")
     return [each for each in found if each["metadata"]["name"] == projected_name(name)]
 
 
@@ -160,7 +161,7 @@ def test_every_rule_is_needed_and_none_is_missing(
             cluster.apply(quota("enforced", hard={"requests.memory": "1Ti"}, limits=LIMITS), namespace=namespace)
             wait_for_condition(cluster, namespace, "nsq/enforced", "Enforced", "False", "Audit")
             wait_for(
-                lambda cluster=cluster, namespace=namespace: not _projected(cluster, namespace, "enforced"),
+                lambda cluster=cluster, namespace=namespace: not _made_for(cluster, namespace, "enforced"),
                 timeout=10,
                 message="the end of what was made",
             )
@@ -289,12 +290,24 @@ def test_a_stolen_token_runs_no_pod_and_takes_no_protection_off_a_namespace(
 ) -> None:
     installed.kubectl("label", "namespace", namespace, "team=a")
     with rest_client(installed.service_account_kubeconfig(SYSTEM, ACCOUNT)) as token:
+        # Policies are compiled a moment after they are stored; each try is of something that is not there yet.
+        wait_for(
+            lambda: NO_DRY_RUN in token.create(namespace, pod("early")).message,
+            timeout=30,
+            message="the policy of the operator's own requests to act",
+        )
         assert NO_DRY_RUN in token.create(namespace, pod("mine")).message
         token.create(namespace, pod("mine"), dryRun="All").require()
 
         def patched(**metadata: Any) -> str:
             return token.patch("", "Namespace", namespace, {"metadata": metadata}).message
 
+        values = map(str, itertools.count())
+        wait_for(
+            lambda: ANOTHER_LABEL in patched(annotations={"early": next(values)}),
+            timeout=30,
+            message="the policy of namespaces' labels to act",
+        )
         assert ANOTHER_LABEL in patched(labels={"pod-security.kubernetes.io/enforce": "privileged"})
         assert ANOTHER_LABEL in patched(labels={"team": None})
         assert ANOTHER_LABEL in patched(labels={"team": "b", "moorage.dev/enforced": "true"})
