@@ -37,8 +37,8 @@ def state(pid: int | None) -> str:
 
 
 def processes() -> str:
-    """The command lines of all processes."""
-    return subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    """The command lines of all processes; `ww`: whole, where ps would cut them off at 80 columns."""
+    return subprocess.run(["ps", "-eww", "-o", "args"], capture_output=True, text=True, check=True).stdout
 
 
 def test_what_it_prints_is_in_its_log_and_its_exit_code_is_known(log: Path) -> None:
