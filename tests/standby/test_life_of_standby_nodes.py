@@ -80,7 +80,7 @@ def test_a_pod_that_waits_resumes_a_suspended_node_which_is_replaced_and_not_sus
     wait_for_nodes(autoscaler, suspended=1)
     [first] = autoscaler.nodes(State.SUSPENDED)
     upstream.apply(workload(autoscaler, 1), namespace=namespace)
-    upstream.kubectl("rollout", "status", "deployment/web", "-n", namespace, f"--timeout={SECONDS:.0f}s")
+    upstream.wait_for_rollout("web", namespace, timeout=SECONDS)
     assert autoscaler.events("resumed") == [first]
     assert condition_of(node(upstream, first), "Suspended") == "False"
     wait_for_nodes(autoscaler, running=1, suspended=1)
