@@ -91,7 +91,7 @@ def close(connection: socket.socket) -> None:
     connection.close()
 
 
-def with_certificate(answer: bytes | None) -> Callable[[socket.socket], None]:
+def with_certificate(answer: bytes | None, *, hangs: bool = False) -> Callable[[socket.socket], None]:
     """Shake hands under a certificate that the API server does not trust, or (with an answer) does; then answer."""
     context = server_context()
     load(context, _OTHERS if answer is None else TRUSTED)
@@ -101,6 +101,8 @@ def with_certificate(answer: bytes | None) -> Callable[[socket.socket], None]:
             with context.wrap_socket(connection, server_side=True) as secured:
                 secured.recv(65536)
                 secured.sendall(answer or b"")
+                while hangs and secured.recv(65536):
+                    pass
         except OSError:
             connection.close()
 
@@ -114,7 +116,7 @@ BROKEN = {
     "hanging": hang,
     "closing": close,
     "of another certificate": with_certificate(None),
-    "hanging after the handshake": with_certificate(b" "),
+    "hanging after the handshake": with_certificate(b" ", hangs=True),
     "failing": with_certificate(b"HTTP/1.1 500 Oh\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"),
     "answering nonsense": with_certificate(_HEAD + b"{}"),
     "answering something else": with_certificate(_HEAD + b"hello"),

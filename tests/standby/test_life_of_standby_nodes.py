@@ -81,8 +81,7 @@ def test_a_pod_that_waits_resumes_a_suspended_node_which_is_replaced_and_not_sus
     wait_for_nodes(autoscaler, suspended=1)
     [first] = autoscaler.nodes(State.SUSPENDED)
     upstream.apply(workload(autoscaler, 1), namespace=namespace)
-    # A busy machine takes half a minute; a pod that the scheduler has forgotten would take five.
-    upstream.kubectl("rollout", "status", "deployment/web", "-n", namespace, "--timeout=120s", timeout=140)
+    upstream.wait_for_rollout("web", namespace, timeout=SECONDS)
     assert autoscaler.events("resumed") == [first]
     assert condition_of(node(upstream, first), "Suspended") == "False"
     wait_for_nodes(autoscaler, running=1, suspended=1)

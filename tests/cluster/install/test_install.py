@@ -78,7 +78,7 @@ def test_the_pod_is_admitted_by_the_restricted_profile_of_its_namespace(installe
     assert (
         installed.get("namespace", SYSTEM)["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
     )
-    installed.kubectl("rollout", "status", "deployment/moorage", "-n", SYSTEM, "--timeout=60s")
+    installed.wait_for_rollout("moorage", SYSTEM)
 
 
 def test_it_outlives_its_definitions(installed: ControlPlane, namespace: str, start_installed: StartInstalled) -> None:
