@@ -358,7 +358,16 @@ class Operator:
                 self.rooms.changed(namespace)
 
     async def _share_out_rooms(self) -> None:
-        await self.rooms.run(share_out=self.state.share_out, namespaces=self.state.buffers.namespaces)
+        shared: set[str] = set()
+
+        def share_out(namespace: str) -> None:
+            self.state.share_out(namespace)
+            if namespace not in shared:  # it is known from now on what placeholders hold there
+                shared.add(namespace)
+                self._mark_quotas(namespace)
+                self.enforcer.look(namespace, prove=False)
+
+        await self.rooms.run(share_out=share_out, namespaces=self.state.buffers.namespaces)
 
     def _look_at_all_quotas(self, *, prove: bool) -> None:
         for namespace, name in self.state.quotas:

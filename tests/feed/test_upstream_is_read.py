@@ -142,3 +142,14 @@ async def test_a_right_that_stays_away_is_told_in_the_end(
 def _replicas(objects: OwnedObjects) -> int | None:
     held = objects.get(ObjectKey(KIND, "team-a", "web-active"))
     return held.body["spec"]["replicas"] if held is not None else None
+
+
+async def test_a_list_that_never_comes_is_told_in_the_end(
+    server: ScriptedServer, found: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with a conversion that is broken: buffers that never had units get placeholders then."""
+    monkeypatch.setattr(upstream, "UNREAD_SECONDS", 0.2)
+    server.next_watch(*[Script().refuse(500, "InternalError", "conversion webhook failed")] * 500)
+    async with running(found):
+        await until(lambda: found.served is True, "served, though it cannot be read")
+        assert "conversion webhook failed" in found.refusal

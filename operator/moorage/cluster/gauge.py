@@ -68,7 +68,7 @@ class Memory:
             stored: dict[str, Any] = json.loads(raw)
             waits, demand = Waits.restored(stored["waits"]), Demand.restored(stored["demand"])
             return cls(demand, waits, int(stored["scheduled"]), int(stored["ready"]))
-        except (ValueError, KeyError, TypeError, zlib.error):
+        except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, zlib.error):
             return None
 
 

@@ -11,7 +11,7 @@ from moorage.backends.gke import PLATFORM, platform_of
 from moorage.backends.placeholder import PRIORITY_CLASS
 from moorage.backends.warnings import parse_kubernetes_version
 from moorage.cluster.client import Client
-from moorage.cluster.errors import ClusterError
+from moorage.cluster.errors import ApiError, ClusterError
 from moorage.cluster.feed import Feed, Pace
 from moorage.cluster.owned import OwnedObject, owned_decoder
 from moorage.cluster.records import LookedOverRecords
@@ -28,6 +28,7 @@ class Surroundings:
 
     def __init__(self, client: Client, *, clusterwide: bool, changed: Callable[[], None]) -> None:
         self.git_version = ""
+        self._version_was_refused = False
         """As the API server gives it; empty until it is known."""
         self._client = client
         self._changed = changed
@@ -62,10 +63,15 @@ class Surroundings:
         return self._compute_classes.get_named(name)
 
     @property
+    def version_is_awaited(self) -> bool:
+        """Whether the version may be known in a moment: it has not been read, and was not refused either."""
+        return not self.git_version and not self._version_was_refused
+
+    @property
     def is_read(self) -> bool:
         """Whether the version has been read, and with it all that there is on GKE alone, as far as that may be read."""
         if not self.git_version or not self._clusterwide or self.platform != PLATFORM:
-            return bool(self.git_version)
+            return not self.version_is_awaited
         return self._compute_class_feed.synced or self._compute_class_feed.refusal is not None
 
     async def run(self) -> None:
@@ -83,17 +89,24 @@ class Surroundings:
             try:
                 found = str((await self._client.get("/version")).get("gitVersion") or "")
             except ClusterError as error:
-                logger.warning("the version of the API server cannot be read: %s", error)
+                level = logging.DEBUG if self._version_was_refused else logging.WARNING
+                logger.log(level, "the version of the API server cannot be read: %s", error)
+                if isinstance(error, ApiError) and error.refused:
+                    self._take_version("")
                 await attempts.wait(at_least=error.retry_after_seconds)
                 continue
             attempts.reset()
-            if found != self.git_version:
-                self.git_version = found
-                self._changed()
+            self._take_version(found)
             if self._clusterwide and not follows_gke and self.platform == PLATFORM:
                 follows_gke = True
                 tasks.create_task(self._compute_class_feed.run(), name=f"feed {_COMPUTE_CLASSES}")
             await asyncio.sleep(_LOOK_AT_VERSION_SECONDS)
+
+    def _take_version(self, found: str) -> None:
+        """Hold what was answered; empty where it is not told, which some clusters forbid."""
+        if found != self.git_version or self.version_is_awaited:
+            self.git_version, self._version_was_refused = found or self.git_version, not found
+            self._changed()
 
 
 class _Named(LookedOverRecords[OwnedObject]):

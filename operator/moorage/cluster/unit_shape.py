@@ -114,7 +114,7 @@ class UnitShape:
         """Try a template and tell after how many seconds to do so again."""
         self._last_trial = sent = time.monotonic()
         try:
-            async with self._turns, asyncio.timeout(self._pace.patience):
+            async with self._turns, asyncio.timeout(self._patience()):
                 sent = time.monotonic()
                 pod = pod_of_template(template, name=_NAME)
                 encoded = template_of_trial(await self._client.post(self._path, pod, {"dryRun": "All"}))
@@ -134,6 +134,13 @@ class UnitShape:
             return 0
         self._know(template, shape)
         return self._pace.again if shape.admission == _ADMITTED else self._pace.retry
+
+    def _patience(self) -> float:
+        """Return for how long an answer is waited for: a repeated first trial no longer than the shape waits for it."""
+        if not self._failures or self.tried == self._wanted:
+            return self._pace.patience
+        left = self._failing_since + self._pace.retry - time.monotonic()
+        return min(max(left, 0), self._pace.patience)
 
     def _soon(self, template: bytes, sent: float, error: Exception) -> float | None:
         """Return after how many seconds to repeat a trial that said nothing; None to go on without one.

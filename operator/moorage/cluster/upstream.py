@@ -19,6 +19,8 @@ logger = logging.getLogger(__name__)
 
 LOOK_AGAIN_SECONDS = 5.0
 """How often is looked whether the API comes or goes."""
+UNREAD_SECONDS = 60.0
+"""After so long without a list it is told that there is none: it may never come, as with a broken conversion."""
 
 
 class Upstream:
@@ -67,14 +69,17 @@ class Upstream:
 
     async def _follow(self, kind: Kind) -> None:
         """Watch our objects while they are served in this version."""
-        sinks = {place: OwnedSink(self._objects) for place in self._places}
+        sinks, began = {place: OwnedSink(self._objects) for place in self._places}, time.monotonic()
         async with self._feeding(kind, sinks) as feeds:
             while True:
                 await _wait_for_first_lists(feeds)
                 # Before that, what was made before a restart would be taken for what is still to be made.
-                if all(feed.synced or _is_forbidden(feed) for feed in feeds):
+                unread = [feed for feed in feeds if not feed.synced and not _is_forbidden(feed)]
+                if not unread:
                     self._settle(kind, self._refused(feeds))
                     await asyncio.sleep(LOOK_AGAIN_SECONDS)
+                elif (waited := time.monotonic() - began) >= UNREAD_SECONDS:
+                    self._settle(kind, unread[0], seconds=waited)
                 with contextlib.suppress(ClusterError):
                     if await self._version() != kind.version:
                         break
@@ -129,11 +134,16 @@ class Upstream:
                 return feed
         return None
 
-    def _settle(self, kind: Kind | None, refused: Feed[OwnedObject] | None = None) -> None:
+    def _settle(
+        self, kind: Kind | None, refused: Feed[OwnedObject] | None = None, *, seconds: float | None = None
+    ) -> None:
+        """Take over what is served; of a feed that could not be read for so many seconds, it is said why."""
         served, refusal = kind is not None, ""
         if kind is not None and refused is not None:
-            refusal = f"{refused.refusal}; {kind.rule('get, list, watch, create, patch, delete')}"
-            self.refused_since = time.time() - refused.refused_seconds
+            refusal = refused.state if refused.refusal is None else str(refused.refusal)
+            if _is_forbidden(refused):
+                refusal += f"; {kind.rule('get, list, watch, create, patch, delete')}"
+            self.refused_since = time.time() - (refused.refused_seconds if seconds is None else seconds)
         if (served, kind, refusal) != (self.served, self.kind, self.refusal):
             self.served, self.kind, self.refusal = served, kind, refusal
             logger.info("%s is %s", GROUP, f"served as {kind.version}" if kind is not None else "not served")

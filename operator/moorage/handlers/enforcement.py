@@ -203,7 +203,7 @@ class Enforcer:
         known = list(self._plans.totals(key))
         if len(known) < len(Part):
             problem = "what placeholders and claims for devices count for is being read"
-            return (Means("", "TotalsNotInForce", problem),)
+            return (Means("", "TotalsNotInForce", problem, is_unread=True),)
         plans = [each for each in known if each.projection is not None]
         if not plans:
             return ()

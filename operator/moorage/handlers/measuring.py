@@ -184,22 +184,30 @@ class Measuring:
         for key in self._followed.keys() - needs.keys():
             self._leave(key)
         for key, need in needs.items():
-            followed = self._followed.get(key)
-            if followed is not None and followed.need.selector == need.selector:
-                followed.need = need
-                continue
-            windows = self._windows(need, NOTHING_MEASURED)
-            if windows is None:
-                continue
-            self._leave(key)
-            memory = Memory.read(self._records.get(key, ""))
-            is_new = memory is None
-            if memory is None:
-                memory = Memory.new(*windows, self.now())
-            if not self._follow(key, need, memory, feeds):
-                continue
-            if is_new and self.history is not None and isinstance(need.reference, Reference):
-                tasks.create_task(self._read_history(self.history, need.reference, memory), name=f"history {key}")
+            try:
+                self._take_up(key, need, feeds, tasks)
+            except Exception:
+                logger.exception("nothing is measured of %s/%s, by a bug; all others go on", *key)
+                self._publish(key, NOTHING_MEASURED, "")
+
+    def _take_up(self, key: BufferKey, need: Need, feeds: SharedFeeds[Arrival], tasks: asyncio.TaskGroup) -> None:
+        """Measure for a buffer, and go on from what was learnt before."""
+        followed = self._followed.get(key)
+        if followed is not None and followed.need.selector == need.selector:
+            followed.need = need
+            return
+        windows = self._windows(need, NOTHING_MEASURED)
+        if windows is None:
+            return
+        self._leave(key)
+        memory = Memory.read(self._records.get(key, ""))
+        is_new = memory is None
+        if memory is None:
+            memory = Memory.new(*windows, self.now())
+        if not self._follow(key, need, memory, feeds):
+            return
+        if is_new and self.history is not None and isinstance(need.reference, Reference):
+            tasks.create_task(self._read_history(self.history, need.reference, memory), name=f"history {key}")
 
     def _follow(self, key: BufferKey, need: Need, memory: Memory, feeds: SharedFeeds[Arrival]) -> bool:
         """Follow the pods of a workload, if it can be told which they are."""

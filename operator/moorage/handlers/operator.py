@@ -171,6 +171,8 @@ class OperatorState:
         return is_proving or is_provisional(status)
 
     def _buffers_are_pending(self, namespace: str) -> bool:
+        if self.quotas.pods_are_refused(namespace):
+            return False  # that is to be told, and what buffers hold may stay unknown for as long
         return self.awaits_buffers(namespace) or self.buffers.are_pending(namespace)
 
     def _desired_buffer(self, namespace: str, name: str) -> Status | None:

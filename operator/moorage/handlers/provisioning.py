@@ -188,10 +188,10 @@ class Provisioning:
         if not_held is None:
             return None
         plan = self._plan(known, spec, template, not_held)
-        if plan.preload_images and not self.surroundings.git_version:
-            return None  # it says whether they can be, and a template without them replaces all placeholders
         previous, known.choice = known.choice, self._choose(known, spec, plan, standby=status.standby.replicas > 0)
-        if known.choice is None:
+        # The version says whether images can be preloaded, and a template without them would replace all placeholders.
+        is_placeholder = known.choice is not None and known.choice.backend is Backend.PLACEHOLDER
+        if known.choice is None or (is_placeholder and plan.preload_images and self.surroundings.version_is_awaited):
             known.choice = previous
             return None
         allocation = allocate(

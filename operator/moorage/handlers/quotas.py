@@ -18,7 +18,7 @@ from moorage.quota.audit import AuditLog
 from moorage.quota.bounds import Limits, defaults_in_force
 from moorage.quota.conflicts import Conflict, conflicts
 from moorage.quota.ledger import Ledger, QuotaKey
-from moorage.quota.names import DEVICE_CLAIMS
+from moorage.quota.names import DEVICE_CLAIMS, PODS
 from moorage.quota.native import Difference, differences
 from moorage.quota.projection import NO_PLACEHOLDERS, extended_names
 from moorage.quota.report import QuotaReport
@@ -110,6 +110,10 @@ class Quotas:
         if not names:
             self._names.pop(namespace, None)
         self._quotas_changed(namespace)
+
+    def pods_are_refused(self, namespace: str) -> bool:
+        """Tell whether the pods of a namespace may not be read."""
+        return self._views(PODS, namespace).trouble in (Trouble.FORBIDDEN, Trouble.NOT_SERVED)
 
     def names(self, namespace: str) -> list[str]:
         """Return the names of the quotas of a namespace."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -15,11 +16,13 @@ from moorage.quota.native import NativeQuota
 from moorage.quota.scopes import ScopeFacts
 from moorage.quota.usage import ObjectUse
 from moorage.status.findings import RESOLVING
-from moorage.status.namespacequota import QuotaRules, View, known_names
+from moorage.status.namespacequota import QuotaRules, Trouble, View, known_names
 from moorage.status.workload import Unresolved
 
 _LOOK_SECONDS = 0.1
 """How long changes are gathered: quotas change with each pod that comes or goes."""
+_PATIENCE_SECONDS = 60.0
+"""For so long a refusal may be that of an API server that has not read its roles yet, and sizes stay as they are."""
 _SHARE = 4
 """After a round, this many times as long as it took is waited at least: hundreds of buffers may come one by one."""
 
@@ -27,7 +30,8 @@ _SHARE = 4
 class Rooms:
     """Knows what quotas leave for buffers: NamespaceQuotas, and native quotas that were not made for one.
 
-    `views` says how well a resource is known in a namespace; `native` are the feeds of native quotas.
+    `views` says how well a resource is known in a namespace; `native` are the feeds of native quotas; `now` is a clock
+    that never goes back, in seconds.
     """
 
     def __init__(
@@ -37,6 +41,7 @@ class Rooms:
         views: Callable[[str, str], View],
         *,
         native: Sequence[Feed[NativeQuota]] = (),
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         self.awaits_buffers: Callable[[str], bool] = lambda _: False
         """Whether there may be buffers of a namespace that have not been taken in."""
@@ -44,6 +49,9 @@ class Rooms:
         self._ledger = ledger
         self._views = views
         self._native = native
+        self._now = now
+        self._refused_since: dict[str, float] = {}
+        """Since when pods of a namespace have been refused, by `now`."""
         self._changed: set[str] = set()
 
     def of(self, namespace: str) -> Sequence[Quota] | Unresolved:
@@ -70,12 +78,22 @@ class Rooms:
         """Return what of pods, and of claims where they count like pods, is not known yet."""
         pods = self._views(PODS, namespace)
         if not pods.complete:
+            if self._pods_stay_refused(namespace):
+                return Unresolved("Forbidden", pods.message)
             return _BEING_READ if pods.trouble is None else replace(_BEING_READ, message=pods.message)
         names = self._names_of_pods(namespace)
-        if COUNT_PODS in names and not pods.finished_too:
+        if COUNT_PODS in names and not pods.finished_too and pods.trouble is None:
             return _BEING_READ
         views = (self._views(each, namespace) for each in _resources(names))
         return _BEING_READ if any(not view.complete and view.trouble is None for view in views) else None
+
+    def _pods_stay_refused(self, namespace: str) -> bool:
+        """Tell whether pods were never read and have been refused for so long that nobody can wait for them."""
+        view = self._views(PODS, namespace)
+        if view.complete or view.trouble not in (Trouble.FORBIDDEN, Trouble.NOT_SERVED):
+            self._refused_since.pop(namespace, None)
+            return False
+        return self._now() - self._refused_since.setdefault(namespace, self._now()) >= _PATIENCE_SECONDS
 
     def _names_of_pods(self, namespace: str) -> set[str]:
         """Return the names that limit buffers: those for which pods count, whatever else does."""
@@ -116,7 +134,7 @@ class Rooms:
 
     def _state_of(self, namespace: str) -> object:
         views = [self._views(each, namespace) for each in (PODS, *sorted(_resources(self._names_of_pods(namespace))))]
-        return [(view.complete, view.finished_too) for view in views], self._quotas.awaited(namespace)
+        return views, self._quotas.awaited(namespace), self._pods_stay_refused(namespace)
 
     def _of_native(self, namespace: str) -> Iterator[Quota]:
         ours = self._quotas.names(namespace)

@@ -22,6 +22,8 @@ class Means:
     """Reason of the condition while it is not in force."""
     problem: str = ""
     """Why it is not known to be in force; empty: it is."""
+    is_unread: bool = False
+    """Whether the problem is only that something has not been read yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ def enforced(found: Enforcement, generation: int) -> Condition:
     gaps = list(_gaps(found))
     problems = [each for each in found.means if each.problem]
     words = [each.words for each in found.means if not each.problem]
-    if problems and found.is_settling:
+    if problems and (found.is_settling or all(each.is_unread for each in problems)):
         return result("Unknown", PROVING, *(each.problem for each in problems))
     if problems or gaps:
         reasons = [*(each.reason for each in problems), *(reason for reason, _ in gaps)]

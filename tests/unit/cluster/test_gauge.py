@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import math
+import zlib
 from fractions import Fraction
 from random import Random
 from typing import Any
@@ -189,6 +192,14 @@ def test_rollouts_and_drains_are_told_apart_from_demand(counted: bool) -> None:
 @pytest.mark.parametrize("text", ["", "x", "!!", "eJwDAAAAAAE=", "bm90aGluZw=="])
 def test_a_record_that_cannot_be_read_is_none(text: str) -> None:
     assert Memory.read(text) is None
+
+
+@pytest.mark.parametrize("change", [{"waits": []}, {"scheduled": math.inf}, {"demand": {"windows": ["1/0", "1"]}}])
+def test_nor_is_one_that_somebody_made_up(change: dict[str, Any]) -> None:
+    stored = json.loads(zlib.decompress(base64.b64decode(Memory.new(Fraction(30), Fraction(90), 0.0).text())))
+    for name, value in change.items():
+        stored[name] = {**stored[name], **value} if isinstance(value, dict) else value
+    assert Memory.read(base64.b64encode(zlib.compress(json.dumps(stored).encode())).decode()) is None
 
 
 def test_a_record_is_small() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from moorage.cluster.autoscalers import Autoscalers
 from moorage.cluster.client import Client
+from moorage.cluster.gauge import Memory
 from moorage.cluster.status_writer import Status
 from moorage.handlers.measuring import BufferKey, Measuring, Need
 from moorage.handlers.operator import BUFFERS, key_of
@@ -183,3 +184,15 @@ async def test_so_has_one_whose_selector_changes() -> None:
         await found.until(lambda: found.looks > before + 2, "other pods followed")
         assert [each["labelSelector"] for each in server.watched(PODS)] == ["app=web,!canary"]
         assert set(found.sizes) == {status["replicas"]}
+
+
+async def test_a_buffer_that_cannot_be_taken_up_keeps_no_other_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever somebody wrote into its status."""
+
+    def fail(_: str) -> Memory:
+        raise RuntimeError("a bug")
+
+    async with learnt() as (_, client, _, status):
+        monkeypatch.setattr(Memory, "read", fail)
+        async with started(client, time=NOW + 130, status=status) as again:
+            await again.until(lambda: bool(again.sizes), "a size in spite of that")

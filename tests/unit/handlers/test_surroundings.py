@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
+
 from moorage.cluster.client import Client
 from moorage.cluster.surroundings import Surroundings
 from moorage.density.nodes import Node, State
@@ -48,6 +50,31 @@ async def test_version_and_class_are_known_and_followed() -> None:
             await until(lambda: (found.priority_class or {}).get("value") == -10, "the class that came")
             server.delete(PRIORITY, "moorage-placeholder")
             await until(lambda: found.priority_class is None, "the end of it")
+
+
+@pytest.mark.parametrize("code", [403, 404])
+async def test_a_version_that_is_not_told_is_not_waited_for(code: int) -> None:
+    """Some clusters take from everybody the right to read it."""
+    async with small_server() as (server, client):
+        serve(server, "v1.36.3")
+        server.refusals["/version"] = code
+        async with following(server, client) as found:
+            assert found.version_is_awaited
+            await until(lambda: not found.version_is_awaited, "the refusal")
+            assert found.is_read
+            assert found.kubernetes is None
+            server.refusals.clear()
+            await until(lambda: found.kubernetes == (1, 36), "the version after all")
+
+
+async def test_one_that_does_not_come_for_now_is(caplog: pytest.LogCaptureFixture) -> None:
+    async with small_server() as (server, client):
+        serve(server, "v1.36.3")
+        server.refusals["/version"] = 503
+        async with following(server, client) as found:
+            await until(lambda: "cannot be read" in caplog.text, "a look")
+            assert found.version_is_awaited
+            assert not found.is_read
 
 
 async def test_on_gke_its_compute_classes_are_followed() -> None:

@@ -22,7 +22,7 @@ from moorage.handlers.provisioning import Provisioning
 from moorage.handlers.rooms import Rooms
 from moorage.quota.names import DEVICE_CLAIMS, PODS
 from moorage.quota.native import NativeQuota
-from moorage.status.enforcement import Enforcement, Means
+from moorage.status.enforcement import Enforcement, Means, enforced
 from moorage.status.findings import RESOLVING
 from moorage.status.namespacequota import Trouble, View
 from moorage.status.workload import Unresolved, Workload
@@ -97,6 +97,44 @@ class TestWhatLimitsBuffers:
         assert not isinstance(rooms.of(TEAM), Unresolved)
         assert rooms._state_of(TEAM) != before, "or nobody would share out anew"
 
+    @pytest.mark.parametrize("trouble", [Trouble.FORBIDDEN, Trouble.STALE])
+    def test_claims_that_cannot_be_read_are_not_and_that_is_seen(self, team: Team, trouble: Trouble) -> None:
+        team.quota(hard={GPU: "4"})
+        team.known.each[DEVICE_CLAIMS] = View(complete=False)
+        rooms = team.rooms()
+        before = rooms._state_of(TEAM)
+        team.known.each[DEVICE_CLAIMS] = View(complete=False, trouble=trouble)
+        assert not isinstance(rooms.of(TEAM), Unresolved)
+        assert rooms._state_of(TEAM) != before, "or nobody would share out anew"
+
+    def test_pods_that_nobody_lets_us_read_are_not_waited_for_longer_than_a_minute(self, team: Team) -> None:
+        at = [0.0]
+        team.quota(hard={"pods": "5"})
+        team.known.each[PODS] = View(complete=False, trouble=Trouble.FORBIDDEN, message="pods cannot be read")
+        rooms = Rooms(team.state.quotas, team.state.ledger, team.known, now=lambda: at[0])
+        before = rooms._state_of(TEAM)
+        at[0] = 59.0
+        assert rooms._state_of(TEAM) == before
+        at[0] = 60.0
+        assert rooms._state_of(TEAM) != before, "or nobody would share out anew"
+        assert rooms.of(TEAM) == Unresolved("Forbidden", "pods cannot be read")
+        team.known.each[PODS] = View()
+        assert not isinstance(rooms.of(TEAM), Unresolved)
+
+    def test_a_quota_tells_at_once_that_pods_cannot_be_read(self, team: Team) -> None:
+        key = key_of(QUOTAS, TEAM, "ours")
+        team.state.awaits_buffers = lambda _: True
+        team.quota(hard={"pods": "5"}, described=True)
+        team.state.observe(key, uid="ours", resource_version=1, status={"buffered": {"pods": "3"}})
+        assert team.state.desired(key) is None, "what buffers hold follows"
+        team.known.each[PODS] = View(complete=False, trouble=Trouble.FORBIDDEN, message="pods cannot be read")
+        status = team.state.desired(key)
+        assert status is not None
+        assert (status["conditions"][0]["reason"], status["conditions"][0]["message"]) == (
+            "Forbidden",
+            "pods cannot be read",
+        )
+
     def test_and_pods_that_ended_where_these_count(self, team: Team) -> None:
         team.quota(hard={"count/pods": "4"})
         team.known.each[PODS] = View(finished_too=False)
@@ -121,6 +159,23 @@ class TestEnforcement:
         assert (team.state.desired(key_of(QUOTAS, TEAM, "ours")) is not None) == is_written
         team.state.quotas.enforcement = lambda _: replace(proving, is_settling=False)
         assert team.state.desired(key_of(QUOTAS, TEAM, "ours")) is not None, "five seconds later"
+
+    async def test_what_is_not_read_yet_is_never_called_missing(self, team: Team) -> None:
+        at = [0.0]
+        team.quota(hard={"pods": "4"})
+        enforcer = Enforcer(
+            Client(NoCredentials()),
+            team.state.quotas,
+            uid=lambda key: team.state.uid(key_of(QUOTAS, *key)),
+            unlisted=lambda _: "",
+            placeholders=lambda _: None,
+            changed=lambda _: None,
+            clock=lambda: at[0],
+        )
+        enforcer._plans.has_mutating_policies = True
+        for at[0] in (0.0, 6.0):
+            found = enforced(enforcer.state((TEAM, "ours")), 1)
+            assert (found.status, found.reason, found.message) == ("Unknown", "Proving", BEING_READ)
 
     async def test_nor_before_it_is_known_what_placeholders_hold(self, team: Team) -> None:
         team.quota(hard={"pods": "4"})
