@@ -159,3 +159,21 @@ class TestBeforeThat:
         state.share_out(TEAM)
         assert marked == ["all"]
         assert not state.buffers.holdings(TEAM)
+
+
+async def test_quotas_are_looked_at_when_the_buffers_of_their_own_namespace_are_in(
+    operator: Operator, shared: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until then it is not known what placeholders hold; those of other namespaces may take a minute."""
+    awaited, looked = {TEAM}, []
+    operator.state.quotas.accept(TEAM, "quota", generation=1, spec={"hard": {"pods": 5}})
+    monkeypatch.setattr(operator.state.writer, "mark", looked.append)
+    operator.rooms.changed(TEAM)
+    asked: list[str] = []
+    operator.rooms.awaits_buffers = lambda namespace: [asked.append(namespace), namespace in awaited][1]
+    await wait_for_async(lambda: len(asked) >= 2, timeout=5, message="two looks")
+    assert not shared
+    assert not looked
+    awaited.clear()
+    await wait_for_async(lambda: key_of(QUOTAS, TEAM, "quota") in looked, timeout=5, message="a look at the quota")
+    assert shared == [TEAM]

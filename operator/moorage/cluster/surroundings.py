@@ -28,8 +28,8 @@ class Surroundings:
 
     def __init__(self, client: Client, *, clusterwide: bool, changed: Callable[[], None]) -> None:
         self.git_version = ""
-        self._version_was_refused = False
         """As the API server gives it; empty until it is known."""
+        self._version_was_refused = False
         self._client = client
         self._changed = changed
         self._clusterwide = clusterwide

@@ -108,6 +108,8 @@ class Measuring:
     _records: dict[BufferKey, str] = field(default_factory=dict)
     """What is to outlive a restart."""
     _followed: dict[BufferKey, _Followed] = field(default_factory=dict)
+    _failed: set[BufferKey] = field(default_factory=set)
+    """Buffers that nothing could be measured for, by a bug."""
     _births: NodeBirths = field(default_factory=NodeBirths)
     _feed_of_births: Feed[NodeBirth] | None = None
     _following_births: asyncio.Task[None] | None = None
@@ -128,6 +130,7 @@ class Measuring:
         self._unfollow(key)
         self._published.pop(key, None)
         self._records.pop(key, None)
+        self._failed.discard(key)
 
     def complete(self, key: BufferKey, found: Workload, need: Need) -> Workload | Unresolved:
         """Add what is measured of a workload, and its autoscaler."""
@@ -187,8 +190,13 @@ class Measuring:
             try:
                 self._take_up(key, need, feeds, tasks)
             except Exception:
-                logger.exception("nothing is measured of %s/%s, by a bug; all others go on", *key)
-                self._publish(key, NOTHING_MEASURED, "")
+                if key not in self._failed:  # once, not every second
+                    self._failed.add(key)
+                    logger.exception("nothing more is measured of %s/%s, by a bug; all others go on", *key)
+                if key not in self._published:
+                    self._publish(key, NOTHING_MEASURED, "")
+            else:
+                self._failed.discard(key)
 
     def _take_up(self, key: BufferKey, need: Need, feeds: SharedFeeds[Arrival], tasks: asyncio.TaskGroup) -> None:
         """Measure for a buffer, and go on from what was learnt before."""

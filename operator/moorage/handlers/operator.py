@@ -18,6 +18,7 @@ from moorage.handlers.presence import Presence
 from moorage.handlers.provisioning import Provisioning
 from moorage.handlers.quotas import Quotas
 from moorage.quota.ledger import Ledger
+from moorage.status.enforcement import PROVING
 from moorage.status.findings import is_provisional
 from moorage.status.presence import NO_UNIT, Sighting, Unseen, with_presence
 
@@ -167,8 +168,8 @@ class OperatorState:
 
     def _follows_soon(self, key: StatusKey, status: Status) -> bool:
         """Tell whether a status only says that the real one follows in a moment."""
-        is_proving = key.plural == QUOTAS and self.quotas.is_first_proof(key.namespace, key.name)
-        return is_proving or is_provisional(status)
+        is_proving = any(each["reason"] == PROVING for each in status["conditions"])
+        return is_provisional(status) or (is_proving and self.quotas.is_first_proof(key.namespace, key.name))
 
     def _buffers_are_pending(self, namespace: str) -> bool:
         if self.quotas.pods_are_refused(namespace):

@@ -81,10 +81,10 @@ class Rooms:
             if self._pods_stay_refused(namespace):
                 return Unresolved("Forbidden", pods.message)
             return _BEING_READ if pods.trouble is None else replace(_BEING_READ, message=pods.message)
-        names = self._names_of_pods(namespace)
-        if COUNT_PODS in names and not pods.finished_too and pods.trouble is None:
+        limits_all = any(COUNT_PODS in each.hard for each in self._limiting(namespace).values())
+        if limits_all and not pods.finished_too and pods.trouble is None:
             return _BEING_READ
-        views = (self._views(each, namespace) for each in _resources(names))
+        views = (self._views(each, namespace) for each in self._resources(namespace))
         return _BEING_READ if any(not view.complete and view.trouble is None for view in views) else None
 
     def _pods_stay_refused(self, namespace: str) -> bool:
@@ -95,11 +95,10 @@ class Rooms:
             return False
         return self._now() - self._refused_since.setdefault(namespace, self._now()) >= _PATIENCE_SECONDS
 
-    def _names_of_pods(self, namespace: str) -> set[str]:
-        """Return the names that limit buffers: those for which pods count, whatever else does."""
-        limiting = (self._limiting(namespace, name) for name in self._quotas.names(namespace))
-        names = {name for rules in limiting if rules is not None for name in rules.hard}
-        return {name for name in names if (what := counted(name)) is not None and PODS in what.resources}
+    def _resources(self, namespace: str) -> list[str]:
+        """Return the resources that decide what is left for buffers, pods first."""
+        found = {PODS}.union(*(_counted_with_pods(each.terms.names) for each in self._limiting(namespace).values()))
+        return [PODS, *sorted(found - {PODS})]
 
     def changed(self, namespace: str) -> None:
         """Note that the quotas of a namespace, or what is used of them, changed."""
@@ -133,7 +132,7 @@ class Rooms:
             await asyncio.sleep(max(_LOOK_SECONDS, (loop.time() - began) * _SHARE))
 
     def _state_of(self, namespace: str) -> object:
-        views = [self._views(each, namespace) for each in (PODS, *sorted(_resources(self._names_of_pods(namespace))))]
+        views = [self._views(each, namespace) for each in self._resources(namespace)]
         return views, self._quotas.awaited(namespace), self._pods_stay_refused(namespace)
 
     def _of_native(self, namespace: str) -> Iterator[Quota]:
@@ -146,17 +145,20 @@ class Rooms:
             yield without_placeholders(quota, placeholders)
 
     def _of_ours(self, namespace: str) -> Iterator[Quota]:
-        for name in self._quotas.names(namespace):
-            if (rules := self._limiting(namespace, name)) is not None:
-                known = known_names(rules, lambda resource: self._views(resource, namespace))
-                hard = {resource: rules.hard[resource] for resource in known}
-                used = self._ledger.usage(namespace, name).without_placeholders().used
-                yield Quota(f"NamespaceQuota {name}", hard, used, frozenset(rules.terms.requirements))
+        for name, rules in self._limiting(namespace).items():
+            known = known_names(rules, lambda resource: self._views(resource, namespace))
+            hard = {resource: rules.hard[resource] for resource in known}
+            used = self._ledger.usage(namespace, name).without_placeholders().used
+            yield Quota(f"NamespaceQuota {name}", hard, used, frozenset(rules.terms.requirements))
 
-    def _limiting(self, namespace: str, name: str) -> QuotaRules | None:
-        """Return what a quota says, if it limits buffers."""
-        rules = self._quotas.rules(namespace, name)
-        return rules if rules is not None and rules.counts_buffers and rules.is_enforced else None
+    def _limiting(self, namespace: str) -> dict[str, QuotaRules]:
+        """Return what the quotas of a namespace say that limit buffers, by name."""
+        found = {name: self._quotas.rules(namespace, name) for name in self._quotas.names(namespace)}
+        return {
+            name: rules
+            for name, rules in found.items()
+            if rules is not None and rules.counts_buffers and rules.is_enforced
+        }
 
     def _placeholders(self, namespace: str) -> list[ObjectUse]:
         return [
@@ -166,9 +168,10 @@ class Rooms:
         ]
 
 
-def _resources(names: Iterable[str]) -> set[str]:
-    """Return the resources whose objects count for names."""
-    return {resource for name in names if (what := counted(name)) is not None for resource in what.resources}
+def _counted_with_pods(names: Iterable[str]) -> frozenset[str]:
+    """Return the resources of which something counts for a name for which pods count too."""
+    found = [what.resources for what in map(counted, names) if what is not None and PODS in what.resources]
+    return frozenset(resource for each in found for resource in each)
 
 
 _BEING_READ = Unresolved(RESOLVING, "the quotas of the namespace and its pods are being read", pending=True)

@@ -54,6 +54,19 @@ class Team:
     def quota(self, name: str = "ours", *, described: bool = False, **spec: Any) -> None:
         self.state.accept(key_of(QUOTAS, TEAM, name), uid=name, generation=1, spec=spec, described=described)
 
+    def enforcer(self, **further: Any) -> Enforcer:
+        """One on an API server that has policies which change objects."""
+        found = Enforcer(
+            Client(NoCredentials()),
+            self.state.quotas,
+            uid=lambda key: self.state.uid(key_of(QUOTAS, *key)),
+            unlisted=lambda _: "",
+            changed=lambda _: None,
+            **further,
+        )
+        found._plans.has_mutating_policies = True
+        return found
+
     def rooms(self, feed: NativeFeed | None = None) -> Rooms:
         feeds = cast("Any", [feed] if feed is not None else [])
         return Rooms(self.state.quotas, self.state.ledger, self.known, native=feeds)
@@ -163,16 +176,7 @@ class TestEnforcement:
     async def test_what_is_not_read_yet_is_never_called_missing(self, team: Team) -> None:
         at = [0.0]
         team.quota(hard={"pods": "4"})
-        enforcer = Enforcer(
-            Client(NoCredentials()),
-            team.state.quotas,
-            uid=lambda key: team.state.uid(key_of(QUOTAS, *key)),
-            unlisted=lambda _: "",
-            placeholders=lambda _: None,
-            changed=lambda _: None,
-            clock=lambda: at[0],
-        )
-        enforcer._plans.has_mutating_policies = True
+        enforcer = team.enforcer(placeholders=lambda _: None, clock=lambda: at[0])
         for at[0] in (0.0, 6.0):
             found = enforced(enforcer.state((TEAM, "ours")), 1)
             assert (found.status, found.reason, found.message) == ("Unknown", "Proving", BEING_READ)
@@ -180,15 +184,7 @@ class TestEnforcement:
     async def test_nor_before_it_is_known_what_placeholders_hold(self, team: Team) -> None:
         team.quota(hard={"pods": "4"})
         held: list[list[Holding] | None] = [None]
-        enforcer = Enforcer(
-            Client(NoCredentials()),
-            team.state.quotas,
-            uid=lambda key: team.state.uid(key_of(QUOTAS, *key)),
-            unlisted=lambda _: "",
-            placeholders=lambda _: held[0],
-            changed=lambda _: None,
-        )
-        enforcer._plans.has_mutating_policies = True
+        enforcer = team.enforcer(placeholders=lambda _: held[0])
         assert [each.problem for each in enforcer.state((TEAM, "ours")).means] == [BEING_READ]
         held[0] = []
         assert [each.problem for each in enforcer.state((TEAM, "ours")).means] == [
@@ -198,14 +194,7 @@ class TestEnforcement:
     async def test_a_quota_is_not_proved_before_it_is_known_what_claims_count_for(self, team: Team) -> None:
         team.quota(hard={GPU: "4"})
         team.known.each[DEVICE_CLAIMS] = View(complete=False)
-        enforcer = Enforcer(
-            Client(NoCredentials()),
-            team.state.quotas,
-            uid=lambda key: team.state.uid(key_of(QUOTAS, *key)),
-            unlisted=lambda _: "",
-            changed=lambda _: None,
-        )
-        enforcer._plans.has_mutating_policies = True
+        enforcer = team.enforcer()
         key = (TEAM, "ours")
         assert [each.problem for each in enforcer.state(key).means] == [BEING_READ]
         assert not enforcer.is_proved(key)
