@@ -173,3 +173,29 @@ async def test_a_template_that_went_and_came_is_given_the_whole_time_anew() -> N
         trials.shape.want(TEMPLATE)
         await trials.until_tried(2)
         assert trials.shape.known is None
+
+
+async def test_a_repeated_trial_takes_its_turn_no_longer_than_the_shape_waits_for_it() -> None:
+    """Others wait for that turn."""
+
+    async def unreachable_then_hanging(*_: Any) -> dict[str, Any]:
+        trials.post = hanging
+        raise UnreachableError("connection refused")
+
+    trials = Trials(unreachable_then_hanging, replace(PACE, retry=0.3, patience=600))
+    async with trials.running():
+        await trials.until("NotTried")
+        assert trials.count == 2
+
+
+async def test_later_trials_are_given_the_whole_time_again() -> None:
+    """As where a webhook that was away is back, and slow."""
+
+    async def slow(path: str, pod: dict[str, Any], params: Any) -> dict[str, Any]:
+        await asyncio.sleep(0.02)
+        return await admitting(path, pod, params)
+
+    async with Trials(unreachable, replace(PACE, patience=600)).running() as trials:
+        await trials.until("NotTried")
+        trials.post = slow
+        await trials.until("Admitted")

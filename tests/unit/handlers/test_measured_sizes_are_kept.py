@@ -186,7 +186,9 @@ async def test_so_has_one_whose_selector_changes() -> None:
         assert set(found.sizes) == {status["replicas"]}
 
 
-async def test_a_buffer_that_cannot_be_taken_up_keeps_no_other_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_buffer_that_cannot_be_taken_up_keeps_no_other_waiting(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     """Whatever somebody wrote into its status."""
 
     def fail(_: str) -> Memory:
@@ -196,3 +198,6 @@ async def test_a_buffer_that_cannot_be_taken_up_keeps_no_other_waiting(monkeypat
         monkeypatch.setattr(Memory, "read", fail)
         async with started(client, time=NOW + 130, status=status) as again:
             await again.until(lambda: bool(again.sizes), "a size in spite of that")
+            looks = again.looks
+            await again.until(lambda: again.looks > looks + 1, "two further looks")
+        assert caplog.text.count("nothing more is measured of team-a/web") == 1
