@@ -31,6 +31,8 @@ class SmallServer:
     collections: dict[str, dict[str, Object]] = field(default_factory=dict)
     """Objects by uid."""
     refusals: dict[str, int] = field(default_factory=dict)
+    refused: list[str] = field(default_factory=list)
+    """The paths that were refused, in order."""
     accepted: dict[str, str] = field(default_factory=dict)
     """The Accept header that a collection was last asked for with."""
     patches: list[tuple[str, Object]] = field(default_factory=list)
@@ -101,6 +103,7 @@ class SmallServer:
     async def handle(self, request: web.Request) -> web.StreamResponse:
         path = request.path.rstrip("/")
         if code := self.refusals.get(path):
+            self.refused.append(path)
             return web.json_response({"code": code, "message": f"refused with {code}"}, status=code)
         if path in self.documents:
             return web.json_response(self.documents[path])
@@ -118,6 +121,7 @@ class SmallServer:
     async def take_patch(self, request: web.Request) -> web.StreamResponse:
         path = request.path.rstrip("/")
         if code := self.refusals.get(path):
+            self.refused.append(path)
             return web.json_response({"code": code, "message": f"refused with {code}"}, status=code)
         self.patches.append((path, await request.json()))
         return web.json_response(self.documents.get(path, {}))

@@ -72,6 +72,11 @@ class Scalers:
         target = {"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "maxReplicas": most}
         self.server.put(path(namespace), "web", spec=target)
 
+    async def refused(self, namespace: str, *, times: int) -> None:
+        """Wait for so many refusals; a look that fails for now is four requests or fewer."""
+        before = len(self.server.refused)
+        await until(lambda: self.server.refused[before:].count(path(namespace)) >= times, "refusals")
+
     def most(self, namespace: str) -> int | None:
         found = self.known.of(namespace, WEB, replicas=20)
         return found.most if found is not None else None
@@ -102,7 +107,7 @@ async def test_a_namespace_that_comes_is_looked_at_at_once_and_one_that_goes_is_
         found.known.want(["team-a"])
         await until(lambda: found.changed == ["team-a"], "the autoscalers read")
         found.known.want(["team-b"])
-        await until(lambda: found.changed == ["team-a", "team-b"], "those of the other namespace", seconds=2)
+        await until(lambda: found.changed == ["team-a", "team-b"], "those of the other namespace")
         assert not found.known.is_known("team-a")
 
 
@@ -110,10 +115,10 @@ async def test_without_an_answer_it_is_not_known_whether_there_is_one() -> None:
     async with scalers() as found:
         found.server.refusals[path("team-a")] = 500
         found.known.want(["team-a"])
-        await asyncio.sleep(0.5)
+        await found.refused("team-a", times=6)
         assert not found.known.is_known("team-a")
         del found.server.refusals[path("team-a")]
-        await until(lambda: found.most("team-a") == 50, "the next look", seconds=2)
+        await until(lambda: found.most("team-a") == 50, "the next look")
         assert found.changed == ["team-a"]
 
 
@@ -134,7 +139,7 @@ async def test_where_they_may_not_be_read_none_are_waited_for(code: int) -> None
         await until(lambda: found.changed == ["team-a"], "the refusal")
         assert found.known.is_known("team-a")
         del found.server.refusals[path("team-a")]
-        await until(lambda: found.most("team-a") == 50, "the right was given", seconds=2)
+        await until(lambda: found.most("team-a") == 50, "the right was given")
 
 
 async def test_what_was_known_stays_while_they_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,7 +149,7 @@ async def test_what_was_known_stays_while_they_cannot_be_read(monkeypatch: pytes
         await until(lambda: found.most("team-a") == 50, "the autoscalers read")
         for code in (500, 403):
             found.server.refusals[path("team-a")] = code
-            await asyncio.sleep(0.3)
+            await found.refused("team-a", times=6)
             assert found.most("team-a") == 50
         found.put("team-a", most=60)
         found.server.refusals.clear()
@@ -158,13 +163,16 @@ async def test_what_was_known_stays_while_they_cannot_be_read(monkeypatch: pytes
     ids=["a proxy's page", "a list that is read no other way the next time"],
 )
 async def test_an_answer_that_cannot_be_read(answer: bytes, known: bool) -> None:
-    async def get_bytes(_: str) -> bytes:
+    asked: list[str] = []
+
+    async def get_bytes(path: str) -> bytes:
+        asked.append(path)
         return answer
 
     found = Autoscalers(cast("Any", SimpleNamespace(get_bytes=get_bytes, backoff=QUICK)), changed=lambda _: None)
     running = asyncio.create_task(found.run())
     found.want(["team-a"])
-    await asyncio.sleep(0.1)
+    await until(lambda: len(asked) > 1, "a second look")
     assert found.is_known("team-a") == known
     running.cancel()
     await asyncio.wait([running])
@@ -179,7 +187,7 @@ async def test_a_namespace_that_does_not_answer_keeps_no_other_waiting() -> None
     found = Autoscalers(cast("Any", SimpleNamespace(get_bytes=get_bytes, backoff=QUICK)), changed=lambda _: None)
     running = asyncio.create_task(found.run())
     found.want(["team-a", "team-b"])
-    await until(lambda: found.is_known("team-b"), "the other one", seconds=2)
+    await until(lambda: found.is_known("team-b"), "the other one")
     assert not found.is_known("team-a")
     running.cancel()
     await asyncio.wait([running])

@@ -41,6 +41,12 @@ class Watched:
     needs: dict[BufferKey, Need] = field(default_factory=dict)
     time: float = NOW
     changed: list[BufferKey] = field(default_factory=list)
+    looks: int = 0
+
+    def look(self) -> dict[BufferKey, Need]:
+        """Return what is to be measured, which is asked at each look."""
+        self.looks += 1
+        return self.needs
 
     def pods(self, key: BufferKey = KEY) -> int | None:
         """Return how many pods were counted; None while that is not known."""
@@ -66,7 +72,7 @@ async def watched(history: History | None = None, record: str = "") -> AsyncIter
     async with small_server() as (server, client):
         server.collections |= {PODS: {}, NODES: {}}
         found = Watched(server, _measuring(client, history))
-        found.measuring.needs = lambda: found.needs
+        found.measuring.needs = found.look
         found.measuring.changed = found.changed.append
         found.measuring.now = lambda: found.time
         if record:
@@ -171,7 +177,8 @@ async def test_what_a_pod_waited_for_is_told_once_nodes_have_been_read(code: int
         await until(lambda: len(found.server.watched(PODS)) == 1, "the pod read")
         found.time = NOW + 60
         if samples:
-            await asyncio.sleep(2.5)  # two looks
+            looks = found.looks
+            await until(lambda: found.looks > looks + 2, "two further looks")
             assert found.pods() == 0, "what it waited for would be lost"
             del found.server.refusals[NODES]
         await until(lambda: found.pods() == 1, "the pod counted")
